@@ -101,13 +101,13 @@ class _Layout(NamedTuple):
     def _grouped(self, text: str, width: int) -> str:
         """Return a text with marks between thousands, with `fill` in front of it."""
         start = text[0] in "+- "
-        end = re.match(r"[0-9]*", text[start:]).end() + start  # type: ignore[union-attr]
-        whole, rest = text[start:end], text[end:]
+        rest = text[start:].lstrip("0123456789")
+        whole = text[start : len(text) - len(rest)]
         if self.group and whole:
             if self.fill == "0":  # zeros are grouped, too, and no mark stands in front
                 room = max(width - len(rest) - start, 0)
                 whole = whole.zfill(room - max(room - 1, 0) // 4)
-            whole = f"{_int_grouped(whole, self.group)}"
+            whole = _int_grouped(whole, self.group)
         return text[:start] + (whole + rest).rjust(max(width - start, 0), self.fill)
 
 

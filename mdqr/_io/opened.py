@@ -10,7 +10,7 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from mdqr._io import blocks
 from mdqr._io.blocks import Block, Source
@@ -64,7 +64,7 @@ def _blocks(stream: Any, skiprows: int, encoding: str) -> Iterator[Block]:
 
 
 def _decoded(stream: IO[bytes] | io.BufferedIOBase, encoding: str) -> Iterator[str]:
-    text = io.TextIOWrapper(stream, encoding, newline="")  # type: ignore[type-var]
+    text = io.TextIOWrapper(cast("IO[bytes]", stream), encoding, newline="")
     try:
         # Not the lines of `text` itself: who stops here would close it, and the stream with it.
         yield from iter(text.readline, "")

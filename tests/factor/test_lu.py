@@ -194,7 +194,8 @@ def test_solutions_in_extreme_units(precision, n, power, right, method, seed):
             lower = mdqr.linalg.cholesky(a)
             x, upper, order = mdqr.linalg.cho_solve((lower, True), b), lower.T, np.arange(n)
     except LinAlgError as error:
-        assert "beyond the largest double" in str(error)  # noqa: PT017
+        if "beyond the largest double" not in str(error):
+            raise
         return
     size, exact = cases.fractions(x), (cases.fractions(y) for y in (lower, upper, a, b))
     left, right, given_a, given_b = exact

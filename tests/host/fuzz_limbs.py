@@ -91,16 +91,16 @@ UNARY = """
     arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh cbrt gamma lgamma erf erfc
     sign signbit isfinite isinf isnan nan_to_num sum prod mean std var max min argmax argmin
     cumsum sort argsort unique diff median conj real imag angle square reciprocal any all
-""".split()  # noqa: SIM905
+"""
 BINARY = """
     add subtract multiply divide power arctan2 hypot logaddexp copysign nextafter remainder
     floor_divide maximum minimum fmod ldexp equal less less_equal dot vdot outer inner kron
     allclose isclose array_equal where concatenate
-""".split()  # noqa: SIM905
+"""
 LINALG = """
     qr lu svd svdvals eigh eigvalsh eig eigvals det slogdet inv pinv cond cholesky norm
     matrix_rank lu_factor qr_factor schur
-""".split()  # noqa: SIM905
+"""
 
 CALLS = {
     "repr": lambda a, b, n: repr(a),
@@ -141,10 +141,10 @@ CALLS = {
     "normal": lambda a, b, n: mdqr.random.normal(3, precision=a.precision, rng=n),
     "linspace": lambda a, b, n: mdqr.linspace(0, 1, 1 + n % 9, precision=a.precision),
     "texts": lambda a, b, n: mdqr.array([f"{n}.1e{n % 600 - 300}"], precision=a.precision),
-    **named(mdqr, *(name for name in UNARY if hasattr(mdqr, name))),
-    **paired(mdqr, *(name for name in BINARY if hasattr(mdqr, name))),
+    **named(mdqr, *(name for name in UNARY.split() if hasattr(mdqr, name))),
+    **paired(mdqr, *(name for name in BINARY.split() if hasattr(mdqr, name))),
 }
-for name in LINALG:
+for name in LINALG.split():
     if hasattr(mdqr.linalg, name):
         CALLS[name] = lambda a, b, n, name=name: getattr(mdqr.linalg, name)(
             a.ravel()[:4].reshape(2, 2)

@@ -101,12 +101,10 @@ class Answer:
         Whether every component of a system is as good as the precision promises; a bool for each.
     method, bound_kind : str
         As `LstsqInfo` has them.
-    held : Block or None
-        Which unknowns may differ from zero; None where that was not asked, or all.
     """
 
     method, bound_kind = "refine", "proven"
-    held: Block | None = None
+    _nonzero: Block | None = None
 
     def __init__(self, system: System, parts: list[Part], inputs: Inputs) -> None:
         self.system, self._parts, self._inputs = system, parts, inputs
@@ -116,6 +114,11 @@ class Answer:
     def promised(self) -> bool:
         """Whether all have what the precision promises."""
         return bool(self.kept.all())
+
+    @property
+    def held(self) -> Block | None:
+        """Which unknowns may differ from zero; None where that was not asked, or all."""
+        return self._nonzero
 
     @property
     def x(self) -> Block:
@@ -201,7 +204,7 @@ class Answer:
         (kept,) = system.checks.settle(found.kept)
         held = None if kept.all() else self._held(~kept)
         if held is not None:
-            self.held = held
+            self._nonzero = held
             for part in self._parts:
                 part.clear(system, held)
             found = _unknowns(system, self._parts, self._inputs.precision)

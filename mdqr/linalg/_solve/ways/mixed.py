@@ -103,7 +103,7 @@ class Mixed(Answer):
         )
 
     @property
-    def held(self) -> Block | None:  # type: ignore[override]
+    def held(self) -> Block | None:
         """As that of `Answer`."""
         answers = [part.answer for part in self._served]
         if all(answer.held is None for answer in answers):
