@@ -71,7 +71,7 @@ def _judge_slogdet(given, exact, verdict):
         return
     if not math.isfinite(bound):
         return
-    with flint_precision(1200):
+    with flint.ctx.workprec(1200):
         square = _square(exact)
         logarithm = flint.arb(flint.fmpq(square.numerator, square.denominator)).log() / 2
         value = Fraction(found.logabsdet.to_fractions().item())
@@ -79,19 +79,6 @@ def _judge_slogdet(given, exact, verdict):
         if not error <= flint.arb(bound):
             verdict.violations["logarithm"] += 1
             verdict.note("bound_violated", "excess", 0.0)
-
-
-class flint_precision:
-    """Bits of flint's arithmetic inside of a block."""
-
-    def __init__(self, bits):
-        self.bits = bits
-
-    def __enter__(self):
-        self.old, flint.ctx.prec = flint.ctx.prec, self.bits
-
-    def __exit__(self, *_):
-        flint.ctx.prec = self.old
 
 
 def _compare(verdict, distance, bound, kind):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
 import flint
 import numpy as np
@@ -36,7 +37,7 @@ def eig(seed, index):
             verdict.outcome = "regular_raised"
             verdict.note("needless_error")
         return given, verdict
-    with _precision():
+    with flint.ctx.workprec(_BITS):
         matrix, wanted = _matrix(limbs(given.a)), _eigenvalues(limbs(given.a))
         if wanted is None:
             verdict.outcome = "undecided"
@@ -66,7 +67,7 @@ def pencil(seed, index):
     found, error, caught = answered(lambda: mdqr.linalg.eig(a, b, left=True))
     verdict = Verdict()
     verdict.note_warnings(caught)
-    with _precision():
+    with flint.ctx.workprec(_BITS):
         polynomial = _determinant(limbs(a), limbs(b))
         if error is not None:
             if verdict.note_error(error):
@@ -214,14 +215,6 @@ def _perturbed(r, block, data):
 # -- the truth ---------------------------------------------------------------------------------
 
 
-class _precision:
-    def __enter__(self):
-        self.before, flint.ctx.prec = flint.ctx.prec, _BITS
-
-    def __exit__(self, *_):
-        flint.ctx.prec = self.before
-
-
 def _number(values):
     """The sum of limbs ``(parts, N)``."""
     parts = [sum((flint.arb(float(x)) for x in part), flint.arb(0)) for part in values]
@@ -249,13 +242,8 @@ def _eigenvalues(block):
         x = _exact(block)
         return _roots(flint.fmpq_mat(len(x), len(x), [v for row in x for v in row]).charpoly())
     for bits in (_BITS, 4 * _BITS):
-        flint.ctx.prec = bits
-        try:
+        with flint.ctx.workprec(bits), suppress(ValueError):
             return _matrix(block).eig(multiple=True)
-        except ValueError:
-            continue
-        finally:
-            flint.ctx.prec = _BITS
     return None
 
 

@@ -23,21 +23,8 @@ _EXPONENTS = [Fraction(n, 6) for n in (-18, -12, -6, -9, -3, 3, 9, -2, 2, -4, 1,
 def radius(seed, index):
     """Judge one radius of convergence."""
     r = Draw(f"radius/{seed}/{index}")
-    with _bits(_BITS):
+    with flint.ctx.workprec(_BITS):
         return _judged(r, seed, index)
-
-
-class _bits:
-    """Work with so many bits in python-flint."""
-
-    def __init__(self, bits):
-        self.bits = bits
-
-    def __enter__(self):
-        self.before, flint.ctx.prec = flint.ctx.prec, self.bits
-
-    def __exit__(self, *error):
-        flint.ctx.prec = self.before
 
 
 def _judged(r, seed, index):

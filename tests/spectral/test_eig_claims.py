@@ -7,6 +7,7 @@ import math
 import pickle
 import warnings
 
+import flint
 import numpy as np
 import pytest
 from adversarial import eigenvalues
@@ -28,7 +29,7 @@ def judged(a, b=None, found=None):
     """The verdict on an answer, whose bounds hold."""
     found = found or eig(a, b, left=True)
     verdict = Verdict()
-    with eigenvalues._precision():
+    with flint.ctx.workprec(eigenvalues._BITS):
         first = eigenvalues._matrix(limbs(a))
         if b is None:
             wanted, second = eigenvalues._eigenvalues(limbs(a)), eigenvalues._identity(a.shape[-1])
@@ -144,7 +145,7 @@ def test_errors_of_data(precision, scale, rng):
     found, unit = eig(a), 2.0**-precision.bits
     bounds, near = found.info.data_error_bound, 0
     assert (bounds >= found.info.error_bound).all()
-    with eigenvalues._precision():
+    with flint.ctx.workprec(eigenvalues._BITS):
         values = eigenvalues._values(found.eigenvalues)
         for _ in range(10):
             wanted = eigenvalues._eigenvalues(limbs(_moved(a, unit, rng)))
@@ -248,7 +249,7 @@ def test_schur_says_what_is_proven(precision, dtype, power, rng):
     """The exact errors are within the bounds, and not within smaller ones."""
     a = mdqr.random.normal((4, 4), precision=precision, dtype=dtype, rng=rng) * 2.0**power
     found = schur(a)
-    with eigenvalues._precision():
+    with flint.ctx.workprec(eigenvalues._BITS):
         x, t, z = (eigenvalues._matrix(limbs(each)) for each in (a, *found))
         adjoint = eigenvalues._adjoint(z)
         errors = [_norm(x - z * t * adjoint), _norm(adjoint * z - eigenvalues._identity(4))]
