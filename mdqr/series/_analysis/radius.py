@@ -224,7 +224,8 @@ def _fabry(c: MDArray) -> Limit | None:
     if (c[first:] == 0).any():
         return None
     ratios = c[first - 1 : -1] / c[first:]
-    return _extrapolated([ratios], 1.0, most, lambda ratio: ratio, d)
+    # In 1/k those of branch points, (1 - t)^a with 0 < a < 1, converge faster than in 1/(k + 1).
+    return _extrapolated([ratios], 1.0, most, lambda ratio: ratio, d, d - 1)
 
 
 def _recurrence(c: MDArray) -> Limit | None:
@@ -244,7 +245,7 @@ def _recurrence(c: MDArray) -> Limit | None:
     s, q = (b * x - a * y) / determinant, (x * x - b * y) / determinant
     terms = [abs(u).to_numpy() for u in (a, b, x, y, determinant)]
     loss = float(((terms[1] ** 2 + terms[0] * terms[2]) / terms[4]).max())
-    return _extrapolated([s, q], loss, most, _upper_root, d)
+    return _extrapolated([s, q], loss, most, _upper_root, d, d)
 
 
 def _upper_root(s: MDArray, q: MDArray) -> MDArray:
@@ -255,15 +256,15 @@ def _upper_root(s: MDArray, q: MDArray) -> MDArray:
 
 
 def _extrapolated(
-    parts: list[MDArray], loss: float, most: int, place: Callable[..., MDArray], d: int
+    parts: list[MDArray], loss: float, most: int, place: Callable[..., MDArray], d: int, last: int
 ) -> Limit | None:
-    """Judge what is made of extrapolated values up to order d: the order that changed least.
+    """Judge what is made of values extrapolated from orders up to `last`: what changed least.
 
     Two orders more show whether others than powers of 1/n are left: another singularity so near
     that both look like one between them, for a long time.
     """
     found: list[Limit] = []
-    sequences = [extrapolations(part, d, most) for part in parts]
+    sequences = [extrapolations(part, last, most) for part in parts]
     for several in zip(*sequences, strict=True):
         sums = several[0][1]
         wanted = min(len(sums), d - d // 2 + 1)
