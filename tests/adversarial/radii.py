@@ -55,7 +55,7 @@ def _judged(r, seed, index):
     if math.isnan(claimed) or math.isnan(float(found.value)):
         verdict.note("crashed")
     elif math.isfinite(claimed):
-        wrong = _distance(found.value, function.radius)
+        wrong = function.distance(found.value)
         if wrong > claimed:
             verdict.note("bound_violated", "excess", _log10(wrong) - _log10(claimed))
             verdict.message = f"{found.value} +- {claimed} by {found.method}, degree {degree}"
@@ -68,24 +68,24 @@ def _log10(x):
     return math.log10(x) if 0 < x < math.inf else math.inf if x > 0 else -400.0
 
 
-def _distance(value, radius):
-    if math.isinf(radius) or math.isinf(float(value)):
-        return math.inf
-    exact = value.to_fractions().item()
-    held = flint.arb(flint.fmpq(exact.numerator, exact.denominator))
-    return float(abs(held - radius).mid())
-
-
 class _Function:
     """Coefficients up to a degree as balls, and the radius of convergence."""
 
     def __init__(self, r, degree):
         self.r, self.degree = r, degree
         self.c = [flint.acb(0)] * (degree + 1)
-        self.radius = flint.arb("inf")
+        self.radius = self.farthest = flint.arb("inf")
         self.is_real = r.chance(0.7)
         # What each place adds to the middle order.
         self.parts = []
+
+    def distance(self, value):
+        """By how much a radius is wrong."""
+        if math.isinf(self.radius) or math.isinf(float(value)):
+            return math.inf
+        exact = _arb(value.to_fractions().item())
+        low, high = sorted((self.radius, self.farthest), key=_middle)
+        return max(0.0, _middle(low - exact), _middle(exact - high))
 
     # What is drawn ----------------------------------------------------------------------------
 
@@ -111,7 +111,8 @@ class _Function:
         self.c = [a + b for a, b in zip(self.c, c, strict=True)]
         for place in places:
             self.parts.append((abs(place), c[self.degree // 2]))
-            self.radius = min(self.radius, abs(place), key=lambda x: float(x.mid()))
+            self.radius = min(self.radius, abs(place), key=_middle)
+        self.farthest = self.radius
 
     def is_shown(self):
         """Return whether the nearest singularity makes up half of the middle coefficient."""
@@ -150,7 +151,8 @@ class _Function:
         if r.chance(0.3):
             unit *= flint.arb(r.uniform(0.3, 3.0))
         size = flint.arb(2) ** r.randint(-200, 200) if r.chance(0.3) else flint.arb(1)
-        self.radius = self.radius * unit if self.radius.is_finite() else self.radius
+        if self.radius.is_finite():
+            self.radius, self.farthest = self.radius * unit, self.farthest * unit
         wrong = r.chance(0.3)
         parts = []
         for k, value in enumerate(self.c):
@@ -176,8 +178,13 @@ def _strided(inner, stride, first, degree):
     if inner.r.chance(0.2):
         for k in range(min(2, degree)):
             found.c[k] += inner.amplitude()
-    found.radius = inner.radius.root(stride) if inner.radius.is_finite() else inner.radius
+    if inner.radius.is_finite():
+        found.radius, found.farthest = inner.radius.root(stride), inner.farthest.root(stride)
     return found
+
+
+def _middle(x):
+    return float(x.mid())
 
 
 def _arb(x):
@@ -226,6 +233,9 @@ def _near(f):
     for place, exponent in zip((first, second), exponents, strict=True):
         amplitude = f.amplitude()
         f.add([x * amplitude for x in f.power(place, exponent)], [place])
+    if gap * f.degree < 1:
+        # They count as one, anywhere between them.
+        f.farthest = max(abs(first), abs(second), key=_middle)
 
 
 def _weak(f):
@@ -248,7 +258,7 @@ def _product_of_powers(f):
     if f.r.chance(0.3):
         f.is_real = is_real
         f.times(f.entire())
-    f.radius = min((abs(place) for place in places), key=lambda x: float(x.mid()))
+    f.radius = f.farthest = min((abs(place) for place in places), key=_middle)
     f.c = [flint.acb(x.real) for x in f.c] if is_real else f.c
 
 

@@ -111,7 +111,9 @@ def radius(series: PowerSeries, method: str = "auto") -> Radius:
 
     for functions with finitely many poles and branch points (powers and logarithms) in some
     neighbourhood of the disk of convergence, of which the nearest make up more than half of each
-    coefficient from the middle order on, and coefficients that are right to a few eps. It is 8 or
+    coefficient from the middle order on, and coefficients that are right to a few eps.
+    Singularities whose distance is less than a part ``1 / degree`` of their modulus count as one,
+    anywhere between them, since these orders may not tell them apart. `uncertainty` is 8 or
     more times what the changes of the last half of the orders say, if errors fall at least as
     ``k^(-1/2)``, and infinite where changes do not fall, are too few, or leave more than a quarter
     of the value open: for entire functions, polynomials, two singularities that these orders do not
