@@ -147,9 +147,9 @@ def widen(block: Block, is_complex: bool, limbs: int) -> Block:
     present = limb_count(block, is_complex)
     if present == limbs:
         return block
-    front = block.shape[: lead(is_complex) - 1]
-    wide = namespace(block).zeros((*front, limbs, *value_shape(block, is_complex)))
-    wide[..., :present, *(slice(None),) * len(value_shape(block, is_complex))] = block
+    shape = block.shape[1 + is_complex :]
+    wide = namespace(block).zeros((2, limbs, *shape) if is_complex else (limbs, *shape))
+    first_limbs(wide, is_complex, present)[...] = block
     return wide
 
 

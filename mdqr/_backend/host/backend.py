@@ -59,6 +59,17 @@ def extension() -> ModuleType:
     return _mdqr_host
 
 
+def _spread(block: Block, is_complex: bool, shape: tuple[int, ...]) -> Block:
+    """Return a block whose values have `shape`: of few a copy, made in less time than a view."""
+    front = 1 + is_complex
+    if block.shape[front:] == shape or prod(shape) >= _FEW:
+        return broadcast(block, is_complex, shape)
+    found = np.empty((*block.shape[:front], *shape))
+    missing = len(shape) - (block.ndim - front)
+    found[...] = block.reshape(block.shape[:front] + (1,) * missing + block.shape[front:])
+    return found
+
+
 @cache
 def backend() -> HostBackend:
     """Return the only instance."""
@@ -98,12 +109,13 @@ class HostBackend(Balance, ExactProducts, SeriesOrders):
         """Apply `op` to the broadcast pairs."""
         limbs, is_complex = kind
         front = 1 + is_complex
+        shape = x.shape[front:]
         # Most operands have one shape, and a call on one value shall cost little else.
-        if x.shape[front:] != y.shape[front:] or is_complex:
-            shape = broadcast_shapes(x.shape[front:], y.shape[front:])
-            x, y = broadcast(x, is_complex, shape), broadcast(y, is_complex, shape)
+        if shape != y.shape[front:] or (is_complex and not (x.strides[0] and y.strides[0])):
+            shape = broadcast_shapes(shape, y.shape[front:])
+            x, y = _spread(x, is_complex, shape), _spread(y, is_complex, shape)
         if out is None:
-            out = np.empty((*(2,) * is_complex, limbs, *x.shape[front:]))
+            out = np.empty((2, limbs, *shape) if is_complex else (limbs, *shape))
         if out.size:
             self._kernels.binary(op, out, x, y, limbs, is_complex)
         return out
@@ -125,11 +137,11 @@ class HostBackend(Balance, ExactProducts, SeriesOrders):
 
     def ldexp(self, x: Block, exponent: NDArray[np.int64], *, is_complex: bool = False) -> Block:
         """Multiply by powers of two."""
-        front, exponent = 1 + is_complex, np.asarray(exponent, dtype=np.int64)
-        shape = x.shape[front:]
-        if exponent.shape != shape:
+        exponent = np.asarray(exponent, dtype=np.int64)
+        shape = x.shape[1 + is_complex :]
+        if exponent.shape != shape and (exponent.size != 1 or exponent.ndim > len(shape)):
             shape = broadcast_shapes(shape, exponent.shape)
-            x = broadcast(x, is_complex, shape)
+            x = _spread(x, is_complex, shape)
         if not exponent.any():
             return x.copy()
         result = np.empty(x.shape)
@@ -191,10 +203,10 @@ class HostBackend(Balance, ExactProducts, SeriesOrders):
             out[...] = found
             return out
         batch, (x, y, *addend) = matrices(is_complex, *((a, b) if c is None else (a, b, c)))
-        shape = (a.shape[-2], b.shape[-1])
+        shape, front = (a.shape[-2], b.shape[-1]), (2, limbs) if is_complex else (limbs,)
         if out is None:
-            target = np.empty(kind.planes((prod(batch), *shape)))
-            result = target.reshape(kind.planes((*batch, *shape)))
+            target = np.empty((*front, prod(batch), *shape))
+            result = target if len(batch) == 1 else target.reshape((*front, *batch, *shape))
         else:
             # Reshaping may copy where `out` is strided: then the result is written back.
             target, result = batched(out, batch, 2, is_complex), out

@@ -36,11 +36,12 @@ class Remainder(NamedTuple):
 class Perturbation(NamedTuple):
     """``Z = X^-1 R``, a block of few limbs, and upper bounds ``(batch, n, n)``.
 
-    `moduli` are bounds of the exact Z; `off` of ``I - Y X``.
+    `moduli` are bounds of the exact Z, `error` of its distance from `z`; `off` of ``I - Y X``.
     """
 
     z: Block
     moduli: np.ndarray
+    error: np.ndarray
     off: np.ndarray
 
 
@@ -69,16 +70,16 @@ def certified(backend: Backend, rest: Remainder, found: Basis, kind: Kind, limbs
     The last rounding is charged by what it cut off: ``z - (value - m)`` is small, so that few
     limbs of it are enough.
     """
-    z, moduli, off = perturbation(backend, rest, found, kind)
+    z, moduli, error, off = perturbation(backend, rest, found, kind)
     values, changed, basis, moved = corrected(backend, found, z, kind)
     values = planes.widen(planes.narrow(values, True, limbs), True, kind.limbs)
     step = backend.binary("subtract", values, planes.diagonal(found.m), kind=kind)
     first_order = np.where(changed, planes.diagonal(z), 0.0)
     cut = backend.binary("subtract", first_order, step, kind=kind)
-    exact, of_step, of_cut = (abs(to_native(np, each, True)) for each in (first_order, step, cut))
+    of_step, of_cut = (abs(to_native(np, each, True)) for each in (step, cut))
     own = planes.diagonal(moduli)
     # Of Z, what it is known to is left.
-    own[...] = np.maximum(own - exact / SLACK, 0.0) + SLACK * of_cut + _LEAST
+    own[...] = np.where(changed, planes.diagonal(error), own) + SLACK * of_cut + _LEAST
     own += 8 * precision_for(kind.limbs).eps * of_step
     apart = distances(backend, values, values, kind)
     proven = disks(apart, moduli, together(found))
@@ -91,30 +92,33 @@ def perturbation(
 ) -> Perturbation:
     """Return Z and bounds; with ``Y`` near the inverse of X, ``Z = Y R + G Z``, ``G = I - Y X``.
 
-    Few limbs are enough for Z; all are taken for G if that is bounded `closely`.
+    Few limbs are enough for Z, the more the larger R is; all are taken for G if that is bounded
+    `closely`.
     """
     y, x, r, n = found.y, rest.x, rest.r, int(found.x.shape[-1])
     of_r, of_x, of_y = (abs(to_native(np, each, True)) for each in (r, x, y))
     conditions = of_y.sum(axis=-1).max(axis=-1) * of_x.sum(axis=-1).max(axis=-1)
-    condition = float(conditions[np.isfinite(conditions)].max(initial=1.0))
     few = precision_for(kind.limbs)
+    conditions = conditions * np.maximum(of_r.max(axis=(-2, -1)) / few.eps, 1.0)
+    condition = float(conditions[np.isfinite(conditions)].max(initial=1.0))
     if not closely:
         few = next((p for p in PRECISIONS if p.eps * condition * n <= 2.0**-30 and p < few), few)
     less = Kind(few.limbs, True)
     y, r, x = (planes.first_limbs(each, True, less.limbs) for each in (y, r, x))
     z = backend.matmul(y, r, kind=less)
     lost = rest.error + 4 * (n + 16) * few.eps * of_r
-    bound = abs(to_native(np, z, True)) + of_y @ lost + _LEAST
+    of_z, lost = abs(to_native(np, z, True)), of_y @ lost + _LEAST
     one = less.identity(np, found.x.shape[kind.lead :])
     g = backend.matmul(y, x, c=one, subtract=True, kind=less)
     of_g = abs(to_native(np, g, True)) + 4 * (n + 24) * few.eps * (of_y @ of_x)
     of_g = of_g if rest.off is None else of_g + of_y @ rest.off
     rows = of_g.sum(axis=-1)
     norm = rows.max(axis=-1)[:, None, None]
-    columns = bound.max(axis=-2)[:, None, :] / np.where(norm < 0.5, 1 - norm, 0.0)
-    moduli = (bound + rows[:, :, None] * columns) * SLACK * SLACK
-    moduli[np.isnan(moduli)] = np.inf
-    return Perturbation(z, moduli, of_g * SLACK)
+    columns = (of_z + lost).max(axis=-2)[:, None, :] / np.where(norm < 0.5, 1 - norm, 0.0)
+    error = (lost + rows[:, :, None] * columns) * SLACK * SLACK
+    moduli = of_z * SLACK + error
+    error[np.isnan(error)] = moduli[np.isnan(moduli)] = np.inf
+    return Perturbation(z, moduli, error, of_g * SLACK)
 
 
 def distances(backend: Backend, x: Block, y: Block, kind: Kind) -> np.ndarray:

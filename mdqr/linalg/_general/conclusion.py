@@ -143,7 +143,8 @@ class Conclusion:
         """Return how far the vectors that were made are from exact ones."""
         known, wanted, kind = self._known, self._wanted, self._problem.kind
         n, eps = int(known.values.shape[-1]), precision_for(kind.limbs).eps
-        if wanted.left or together(known.start) is not None:
+        # Corrections count twice in bounds by what is known of vectors before them.
+        if wanted.left or (known.moved > eps).any() or together(known.start) is not None:
             within = self._of_separated()
         else:
             within = self._of_corrected()
@@ -168,7 +169,7 @@ class Conclusion:
         problem, known, wanted = self._problem, self._known, self._wanted
         found = self._separate or self._separated(self._vectors())
         backend, kind, rest = problem.backend, problem.kind, problem.remainder(found)
-        _, moduli, off = perturbation(backend, rest, found, kind, closely=wanted.left)
+        _, moduli, _, off = perturbation(backend, rest, found, kind, closely=wanted.left)
         values = self._mirrored.values
         apart, within = distances(backend, values, values, kind), []
         if wanted.right:

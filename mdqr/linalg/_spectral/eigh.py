@@ -441,8 +441,8 @@ def _solved(inputs: Inputs, a: Block) -> tuple[Block, Block]:
     vectors = rows.swapaxes(-1, -2)
     image = backend.matmul(a, vectors, kind=kind)
     rows_ = planes.conjugate(rows) if field else rows
-    values = backend.binary("multiply", rows_, image.swapaxes(-1, -2), kind=kind)
-    values = backend.reduce("sum", values, kind=kind)
+    image = image.swapaxes(-1, -2)
+    values = backend.matmul(rows_[..., None, :], image[..., :, None], kind=kind)[..., 0, 0]
     values = backend.ldexp(values[0] if field else values, top[:, None])
     return _in_order(xp, values, vectors)
 

@@ -82,7 +82,8 @@ def orthogonalise(backend: Backend, x: Block, kind: Kind, v: Block | None = None
     for limbs in (2, 4):
         if known < limbs < kind.limbs and spread <= starts.SPREAD * limbs:
             few = Kind(limbs, field)
-            start = _started(backend, planes.narrow(x, field, limbs), exponents, v, few)
+            first = planes.first_limbs(x, field, limbs)
+            start = _started(backend, first, exponents, v, few)
             v = _orthogonal(backend, start, few).v
     start = _started(backend, x, exponents, v, kind)
     if kind.limbs <= 2 or spread <= starts.SPREAD or x.shape[-2] < _MIXED:
@@ -124,7 +125,7 @@ def _turned(
     backend: Backend, turn: Block, x: Block, exponents: Block, kind: Kind
 ) -> tuple[Block, Block]:
     """Return the vectors ``sum_i turn[j, i] x[i]``, and their exponents."""
-    if _are_equal(exponents):
+    if _are_zero(exponents):
         return _normalised(backend, backend.matmul(turn, x, kind=kind), exponents, kind)
     top = scaling.largest(exponents, -1, 0, keepdims=True)
     top = top - ROOM
@@ -139,13 +140,12 @@ def _unitary(backend: Backend, v: Block, kind: Kind) -> Block:
     v = planes.widen(v, field, kind.limbs)
     one = kind.identity(backend.xp, v.shape[kind.lead :])
     while good < kind.limbs:
-        # (1 - 2 h)^(-1/2) is 1 + h + 3 h^2 / 2 but for a cube; of the square few limbs count.
-        off = 0.5 * backend.matmul(v, adjoint(v, kind), c=one, subtract=True, kind=kind)
-        first = planes.first_limbs(off, field, good)
-        square = backend.matmul(first, first, kind=Kind(good, field))
-        for term in (square, 0.5 * square):
-            off = backend.binary("add", off, term, kind=kind)
-        v = backend.matmul(off, v, c=v, kind=kind)
+        # (1 - 2 h)^(-1/2) is 1 + h + 3 h^2 / 2 but for a cube; of the square one limb counts.
+        half = 0.5 * backend.matmul(v, adjoint(v, kind), c=one, subtract=True, kind=kind)
+        first = planes.first_limbs(half, field, 1)
+        square = backend.matmul(first, 1.5 * first, kind=Kind(1, field))
+        half = backend.binary("add", half, square, kind=kind)
+        v = backend.matmul(half, v, c=v, kind=kind)
         # Some bits of three times as many are lost in the size of matrices.
         good *= 2
     return v
@@ -171,75 +171,141 @@ def _orthogonal(
     rounds: list[Block] = []
     eps, n = precision_for(kind.limbs).eps, int(x.shape[-2])
     tolerance = 2 * (int(x.shape[-1]) + 8) * eps
-    upper = xp.tri(n, dtype=bool).T
     for sweep in range(_MOST_SWEEPS):
         gram = backend.matmul(x, x.swapaxes(-1, -2), conj_b=kind.is_complex, kind=kind)
-        # Exactly Hermitian, or turns are not unitary where lengths are nearly equal.
-        gram = xp.where(upper, gram, adjoint(gram, kind))
-        if kind.is_complex:
-            planes.diagonal(gram)[1] = 0.0
-        w, gap, size, cosine = _small_turns(backend, gram, exponents, kind, tolerance)
-        if cosine == 0.0:
+        pairs = _products(backend, _hermitian(xp, gram, kind), exponents, kind)
+        turns = _turns(xp, pairs, tolerance, kind)
+        if turns.cosine == 0.0:
             return Orthogonal(x, exponents, v)
-        if size <= starts.SMALL:
+        if turns.size <= starts.SMALL:
+            w, size, left = _small_turns(backend, pairs, turns, tolerance, kind, far)
             x, v = _step(backend, w, size, Orthogonal(x, exponents, v), kind, far)
-            # Products of W and cosines are what is left.
-            if 4 * size * cosine <= tolerance:
+            if left <= tolerance:
                 return Orthogonal(x, exponents, v)
             continue
-        seen = cosine > _SEEN
+        seen = turns.cosine > _SEEN
         if sweep < (_BY_BLOCKS if seen else _BY_CLUSTERS):
             if seen:
                 first = starts.SPREAD if sweep % 2 == 0 else starts.SPREAD // 2
                 turn = starts.by_size(backend, x, exponents, first)
             else:
-                turn = starts.by_length(xp, to_native(xp, gram, kind.is_complex), gap, exponents)
+                native, gap = (to_native(xp, y, kind.is_complex) for y in (pairs.gram, pairs.gap))
+                turn = starts.by_length(xp, native, gap.real, exponents)
             turn = _unitary(backend, turn, kind)
             x, exponents = _turned(backend, turn, x, exponents, kind)
             v = backend.matmul(turn, v, kind=kind)
         else:
             rounds = rounds or [xp.asarray(pairs.tolist()) for pairs in _rounds(n)]
-            for pairs in rounds:
-                _rotate(backend, x, v, exponents, pairs, kind, tolerance)
+            for indices in rounds:
+                _rotate(backend, x, v, exponents, indices, kind, tolerance)
         x, exponents = _normalised(backend, x, exponents, kind)
     raise np.linalg.LinAlgError(f"the rotations do not converge in {_MOST_SWEEPS} sweeps")
 
 
-@np.errstate(all="ignore")
-def _small_turns(
-    backend: Backend, gram: Block, exponents: Block, kind: Kind, tolerance: float
-) -> tuple[Block, Block, float, float]:
-    """Return ``W[p, q] = <x_p, x_q> / (|x_p|^2 - |x_q|^2)`` in units of x_q, for vectors by rows.
+class _Products(NamedTuple):
+    """Products of vectors, and what differs their squared lengths, in units of x_q for pair p, q.
 
-    And the divisors in float64, a norm of W, at least 1 if a modulus is, and the largest cosine of
-    pairs that are not orthogonal; 0 if all are.
+    `moduli` are those of the gaps, `lengths` products of both lengths: float64.
     """
+
+    gram: Block
+    gap: Block
+    moduli: Block
+    lengths: Block
+
+
+class _Turns(NamedTuple):
+    """Which pairs are turned, a norm of their angles, and the largest cosine; 0 if none is left.
+
+    The norm is at least 1 if an angle is.
+    """
+
+    active: Block
+    size: float
+    cosine: float
+
+
+def _hermitian(xp: Any, x: Block, kind: Kind) -> Block:
+    """Return `x` exactly Hermitian, or turns are not unitary where lengths are nearly equal."""
+    place = xp.arange(x.shape[-1])
+    x = xp.where(place[:, None] > place, adjoint(x, kind), x)
+    if kind.is_complex:
+        planes.diagonal(x)[1] = 0.0
+    return x
+
+
+@np.errstate(all="ignore")
+def _products(backend: Backend, gram: Block, exponents: Block, kind: Kind) -> _Products:
     xp, field = backend.xp, kind.is_complex
     squares = planes.diagonal(gram)
     rows = squares[..., :, None]
-    if not _are_equal(exponents):
+    if not _are_zero(exponents):
         apart = exponents[..., :, None] - exponents[..., None, :]
         apart = 2 * xp.maximum(xp.minimum(apart, starts.FAR), -starts.FAR)
         rows = backend.ldexp(xp.broadcast_to(rows, gram.shape), apart, is_complex=field)
     gap = backend.binary("subtract", rows, squares[..., None, :], kind=kind)
     sizes = abs(to_native(xp, squares, field))
-    cosine = abs(to_native(xp, gram, field)) / xp.sqrt(sizes[..., :, None] * sizes[..., None, :])
-    # The diagonal takes no part; what is not a number is no angle.
-    planes.diagonal(cosine)[...] = 0.0
+    lengths = xp.sqrt(sizes[..., :, None] * sizes[..., None, :])
+    # The diagonal takes no part.
+    planes.diagonal(lengths)[...] = math.inf
+    return _Products(gram, gap, abs(to_native(xp, gap, field)), lengths)
+
+
+@np.errstate(all="ignore")
+def _turns(xp: Any, pairs: _Products, tolerance: float, kind: Kind) -> _Turns:
+    """Return which pairs ``W[p, q] = <x_p, x_q> / (|x_p|^2 - |x_q|^2)`` turns, and by how much."""
+    products = abs(to_native(xp, pairs.gram, kind.is_complex))
+    cosine = products / pairs.lengths
     turned = cosine > tolerance
-    w = backend.binary("divide", gram, gap, kind=kind)
-    angle = abs(to_native(xp, w, field))
-    planes.diagonal(angle)[...] = math.inf
+    if isinstance(turned, np.ndarray) and not turned.any():
+        return _Turns(turned, 0.0, 0.0)
+    angle = products / pairs.moduli
     angle = xp.maximum(angle, angle.swapaxes(-1, -2))
     # Orthogonal pairs stay, unless lengths differ: cosines below the tolerance add up.
     active = turned | (angle <= 16 * tolerance)
-    w = xp.where(active, w, 0.0)
-    angle = xp.where(active, xp.where(angle < 1.0, angle, 1.0), 0.0)
+    # What is not a number is no angle.
+    angle = xp.where(active, xp.fmin(angle, 1.0), 0.0)
     largest = fetch(
         scaling.largest(angle.sum(axis=-1), None, 0.0),
         scaling.largest(xp.where(turned, cosine, 0.0), None, 0.0),
     )
-    return w, to_native(xp, gap, field).real, *map(float, largest)
+    return _Turns(active, *map(float, largest))
+
+
+@np.errstate(all="ignore")
+def _small_turns(
+    backend: Backend, pairs: _Products, turns: _Turns, tolerance: float, kind: Kind, far: bool
+) -> tuple[Block, float, float]:
+    """Return W, a norm of it, and about what cosines it leaves.
+
+    A turn by W leaves ``(W O + (W O)^H) / 2`` of the products O of different vectors, and terms of
+    third order: where that is too much it is added to O first.
+    """
+    xp, field, size = backend.xp, kind.is_complex, turns.size
+    active, left = turns.active, 4 * size * turns.cosine
+    gram = pairs.gram
+    if left > tolerance:
+        few = Kind(_limbs_for(size * turns.cosine, kind), field)
+        o, gap = (planes.first_limbs(y, field, few.limbs) for y in (gram, pairs.gap))
+        o = o.copy()
+        planes.diagonal(o)[...] = 0.0
+        w = xp.where(active, backend.binary("divide", o, gap, kind=few), 0.0)
+        half = 0.5 * _product(backend, w, o, few, far)
+        half = backend.binary("add", half, adjoint(half, few), kind=few)
+        whole = _hermitian(xp, backend.binary("add", gram, half, kind=kind), kind)
+        more = _turns(xp, pairs._replace(gram=whole), tolerance, kind)
+        both = active | more.active
+        added = abs(xp.where(active, to_native(xp, half, field), to_native(xp, whole, field)))
+        angle = xp.where(both, added / pairs.moduli, 0.0)
+        angle = xp.maximum(angle, angle.swapaxes(-1, -2))
+        planes.diagonal(angle)[...] = 0.0
+        (second,) = fetch(scaling.largest(angle.sum(axis=-1), None, 0.0))
+        # Of nearly equal lengths it may be more than W.
+        if second <= size:
+            gram, active, left = whole, both, 4 * (size * size + float(second)) * turns.cosine
+            size += float(second)
+    w = backend.binary("divide", gram, pairs.gap, kind=kind)
+    return xp.where(active, w, 0.0), size, left
 
 
 def _step(
@@ -252,7 +318,7 @@ def _step(
     field, (x, exponents, v) = kind.is_complex, given
     xp, more = backend.xp, partial(_more_than_one, backend, size=size, kind=kind, far=far)
     of_x = more(w)
-    if _are_equal(exponents):
+    if _are_zero(exponents):
         return backend.matmul(of_x, x, c=x, kind=kind), backend.matmul(of_x, v, c=v, kind=kind)
     apart = exponents[..., :, None] - exponents[..., None, :]
     apart = xp.maximum(xp.minimum(apart, starts.FAR), -starts.FAR)
@@ -421,11 +487,9 @@ def _rotation(backend: Backend, cosine: Block, right: Block, left: Block, kind: 
     return found
 
 
-def _are_equal(exponents: Block) -> bool:
-    """Return whether all vectors of each matrix are known to have one exponent: in host memory."""
-    if not isinstance(exponents, np.ndarray):
-        return False
-    return bool((exponents == exponents[..., :1]).all())
+def _are_zero(exponents: Block) -> bool:
+    """Return whether exponents are known to be zeros: in host memory."""
+    return isinstance(exponents, np.ndarray) and not exponents.any()
 
 
 def descending(xp: Any, values: Block) -> Block | None:

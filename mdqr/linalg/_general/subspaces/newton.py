@@ -24,6 +24,8 @@ _MOST_STEPS = 8
 # steps have to make the sum of all others less.
 _LINKED = 2.0**-6
 _SMALL = 0.25
+# The power of eps that errors of simple eigenvalues reach by steps.
+_ENOUGH = 0.75
 
 
 class Basis(NamedTuple):
@@ -73,8 +75,6 @@ def refined(backend: Backend, a: Block, start: Basis, kind: Kind) -> Basis:
     while limbs < kind.limbs:
         limbs = min(2 * limbs, kind.limbs)
         few = Kind(limbs, True)
-        x, y, m = (planes.widen(each, True, limbs) for each in found[:3])
-        found = Basis(x, y, m, found.labels, found.sound)
         found = converged(backend, planes.first_limbs(a, True, limbs), found, few)
         if not found.sound.any():
             break
@@ -90,12 +90,18 @@ def _is_regular(start: Basis, eps: float) -> np.ndarray:
 
 
 def converged(backend: Backend, a: Block, found: Basis, kind: Kind) -> Basis:
-    """Take steps in so many limbs until errors are of their order."""
+    """Take steps in so many limbs until errors are of their order.
+
+    Where no eigenvalues are together, less is enough: what follows, a step in more limbs or the
+    last correction, squares errors again.
+    """
     eps, before = precision_for(kind.limbs).eps, np.full(len(found.labels), np.inf)
+    own = np.arange(found.labels.shape[-1])
     for _ in range(_MOST_STEPS):
         limit = np.clip(before / found.labels.shape[-1], _LINKED * _SMALL**3, _LINKED)
         found, size, factor = _step(backend, a, found, limit, kind)
-        done = size * factor <= eps
+        alone = (found.labels == own).all(axis=-1)
+        done = size * factor <= np.where(alone, eps**_ENOUGH, eps)
         found = found._replace(sound=found.sound & (size <= np.minimum(_SMALL, before)))
         if done[found.sound].all():
             return found
@@ -141,8 +147,8 @@ def _step(
 def _small_product(backend: Backend, x: Block, y: Block, kind: Kind) -> Block:
     """Return a product that is small beside what it is added to: half the limbs are enough."""
     half = Kind(max(kind.limbs // 2, 1), True)
-    x, y = (planes.first_limbs(each, True, half.limbs) for each in (x, y))
-    return planes.widen(backend.matmul(x, y, kind=half), True, kind.limbs)
+    x, y = planes.first_limbs(x, True, half.limbs), planes.first_limbs(y, True, half.limbs)
+    return backend.matmul(x, y, kind=half)
 
 
 def inverse_step(backend: Backend, x: Block, y: Block, kind: Kind) -> Block:
