@@ -8,13 +8,14 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._backend import for_block
 from mdqr._errors import PrecisionWarning
 from mdqr._functions.comparison import isfinite, where
 from mdqr._functions.creation import asarray
 from mdqr._functions.sequences import stack
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import device_of
-from mdqr._limbs.planes import Block
+from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._products.norms import norm
@@ -29,6 +30,7 @@ from mdqr.linalg._shared.operands import (
 )
 from mdqr.linalg._solve.solve import inv
 from mdqr.linalg._spectral.inverse_bounds import pseudo_inverse_info
+from mdqr.linalg._spectral.jacobi import adjoint
 from mdqr.linalg._spectral.nearest import above_rounding, values_above_rounding
 from mdqr.linalg._spectral.svd import svd, svdvals
 
@@ -99,7 +101,7 @@ def matrix_rank(
             values = values_above_rounding("matrix_rank", gather(near, precision=given.precision))
         else:
             values = svdvals(near, precision=given.precision)
-        least = values[..., :1] * relative
+        least = _part_of_largest(values, relative)
     found = (values > least).sum(axis=-1)
     return int(found) if not values.shape[:-1] else found
 
@@ -264,12 +266,11 @@ def pinv(
         u, s, vh = above_rounding("pinv", gather(near, precision=given.precision))
     else:
         u, s, vh = svd(near, False, precision=given.precision)
-    kept = s > s[..., :1] * relative
+    kept = s > _part_of_largest(s, relative)
     if tolerance is None:
         _warn_of_truncation("pinv", given, s, kept)
-    inverse = where(kept, 1 / where(kept, s, 1), 0)
-    found = matmul(vh.mT.conj() * inverse[..., None, :], u.mT.conj())
     field, checks = given.is_complex, Checks()
+    found = matmul(_over_values(given, vh._block, s._block, kept), u.mT.conj())
     block = given.backend.ldexp(found._block, -top[..., None, None], is_complex=field)
     checks.require_in_range("pinv", "the pseudoinverse", block, field)
     checks.settle()
@@ -331,7 +332,7 @@ def null_space(
     if len(given.shape(0)) != 2:
         raise ValueError(f"null_space: A must be a matrix; got shape {given.shape(0)}")
     _, s, vh = svd(_near_one(given)[0], precision=given.precision)
-    kept = s > s[:1] * _relative(given, A, rcond)
+    kept = s > _part_of_largest(s, _relative(given, A, rcond))
     if rcond is None:
         _warn_of_truncation("null_space", given, s, kept)
     return vh[int(kept.sum()) :].mT.conj()
@@ -350,16 +351,40 @@ def _near_one(given: Inputs) -> tuple[MDArray, Block]:
     return MDArray._wrap(block, given.work, field), top
 
 
-def _relative(given: Inputs, a: Any, rtol: Any) -> MDArray:
+def _relative(given: Inputs, a: Any, rtol: Any) -> MDArray | float:
     """Return a tolerance relative to the largest singular value, by default that of the entries."""
     if rtol is None:
-        rtol = max(given.shape(0)[-2:]) * data_precision(a, given.work).eps
+        return float(max(given.shape(0)[-2:]) * data_precision(a, given.work).eps)
     return _column(given, rtol)
 
 
-def _hides_rounding(given: Inputs, relative: MDArray) -> bool:
+def _hides_rounding(given: Inputs, relative: MDArray | float) -> bool:
     """Return whether all that the work does not tell from zero counts as zero."""
-    return bool((relative >= max(given.shape(0)[-2:]) * given.work.eps).all())
+    hides = relative >= max(given.shape(0)[-2:]) * given.work.eps
+    return hides if isinstance(hides, bool) else bool(hides.all())
+
+
+def _part_of_largest(s: MDArray, relative: MDArray | float) -> MDArray:
+    """Return tolerances of singular values, in their shape or with an axis of 1."""
+    first = s._block[..., :1]
+    if isinstance(relative, MDArray):
+        return MDArray._wrap(first, s.precision, False) * relative
+    factor = planes.namespace(first).full((1,) * first.ndim, relative)
+    kind = Kind(s.precision.limbs, False)
+    least = for_block(first).binary("multiply", first, factor, kind=kind)
+    return MDArray._wrap(least, s.precision, False)
+
+
+def _over_values(given: Inputs, vh: Block, s: Block, kept: Block) -> MDArray:
+    """Return the columns of V over the values that count, and zeros."""
+    backend, kind = given.backend, Kind(given.precision.limbs, given.is_complex)
+    xp = backend.xp
+    inverse = xp.where(kept, s, 0.0)
+    inverse[0] = xp.where(kept, inverse[0], 1.0)
+    inverse = xp.where(kept, backend.unary("reciprocal", inverse, kind=kind.real), 0.0)
+    inverse = planes.complexify(inverse) if kind.is_complex else inverse
+    v = backend.binary("multiply", adjoint(vh, kind), inverse[..., None, :], kind=kind)
+    return MDArray._wrap(v, given.precision, kind.is_complex)
 
 
 def _column(given: Inputs, tolerance: Any) -> MDArray:
@@ -372,7 +397,9 @@ def _column(given: Inputs, tolerance: Any) -> MDArray:
 
 def _warn_of_truncation(function: str, given: Inputs, s: MDArray, kept: Any) -> None:
     """Warn where values are left out that the work tells from zero: entries may be exact."""
-    least = s[..., :1] * (max(given.shape(0)[-2:]) * given.work.eps)
+    if kept.all():
+        return
+    least = _part_of_largest(s, max(given.shape(0)[-2:]) * given.work.eps)
     count = int(((s > least) & ~kept).sum())
     if count:
         warnings.warn(
