@@ -164,9 +164,21 @@ def to_native(xp: ModuleType, block: Block, is_complex: bool, conjugate: bool = 
     return z.conj() if conjugate else z
 
 
+def native_abs(block: Block, is_complex: bool) -> Block:
+    """Return the moduli of the first limbs, float64."""
+    if not is_complex:
+        return abs(block[0])
+    xp = np if isinstance(block, np.ndarray) else namespace(block)
+    return xp.hypot(block[0, 0], block[1, 0])
+
+
 def from_native(xp: ModuleType, values: Block, is_complex: bool) -> Block:
     """Return the block of one limb of a float64 or complex128 array."""
-    return xp.stack([values.real, values.imag])[:, None] if is_complex else values[None]
+    if not is_complex:
+        return values[None]
+    block = xp.empty((2, 1, *values.shape))
+    block[0, 0], block[1, 0] = values.real, values.imag
+    return block
 
 
 def float_matmul(

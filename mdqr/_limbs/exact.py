@@ -37,15 +37,17 @@ def power_of_five(k: int) -> int:
 
 def units(x: float) -> int:
     """Return the finite `x` in units of 2**-1074."""
-    (word,) = _WORD.unpack(_DOUBLE.pack(x))
-    biased = word >> 52 & 0x7FF
-    size = (word & _MANTISSA | 1 << 52) << biased - 1 if biased else word & _MANTISSA
-    return -size if word >> 63 else size
+    return sum_of_units((x,))
 
 
 def sum_of_units(limbs: Iterable[float]) -> int:
     """Return the exact sum of finite limbs in units of 2**-1074."""
-    return sum(map(units, limbs))
+    values, total = tuple(limbs), 0
+    for word in _words(len(values)).unpack(_doubles(len(values)).pack(*values)):
+        biased = word >> 52 & 0x7FF
+        size = (word & _MANTISSA | 1 << 52) << biased - 1 if biased else word & _MANTISSA
+        total += -size if word >> 63 else size
+    return total
 
 
 def from_units(count: int) -> float:
@@ -61,6 +63,11 @@ def from_units(count: int) -> float:
 @lru_cache(maxsize=64)
 def _doubles(count: int) -> Struct:
     return Struct(f"<{count}d")
+
+
+@lru_cache(maxsize=64)
+def _words(count: int) -> Struct:
+    return Struct(f"<{count}Q")
 
 
 def same_limbs(x: list[float], y: list[float]) -> bool:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.blocks import to_native
+from mdqr._backend.blocks import native_abs
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
@@ -76,7 +76,7 @@ def certified(backend: Backend, rest: Remainder, found: Basis, kind: Kind, limbs
     step = backend.binary("subtract", values, planes.diagonal(found.m), kind=kind)
     first_order = np.where(changed, planes.diagonal(z), 0.0)
     cut = backend.binary("subtract", first_order, step, kind=kind)
-    of_step, of_cut = (abs(to_native(np, each, True)) for each in (step, cut))
+    of_step, of_cut = native_abs(step, True), native_abs(cut, True)
     own = planes.diagonal(moduli)
     # Of Z, what it is known to is left.
     own[...] = np.where(changed, planes.diagonal(error), own) + SLACK * of_cut + _LEAST
@@ -96,7 +96,7 @@ def perturbation(
     `closely`.
     """
     y, x, r, n = found.y, rest.x, rest.r, int(found.x.shape[-1])
-    of_r, of_x, of_y = (abs(to_native(np, each, True)) for each in (r, x, y))
+    of_r, of_x, of_y = native_abs(r, True), native_abs(x, True), native_abs(y, True)
     conditions = of_y.sum(axis=-1).max(axis=-1) * of_x.sum(axis=-1).max(axis=-1)
     few = precision_for(kind.limbs)
     conditions = conditions * np.maximum(of_r.max(axis=(-2, -1)) / few.eps, 1.0)
@@ -107,10 +107,10 @@ def perturbation(
     y, r, x = (planes.first_limbs(each, True, less.limbs) for each in (y, r, x))
     z = backend.matmul(y, r, kind=less)
     lost = rest.error + 4 * (n + 16) * few.eps * of_r
-    of_z, lost = abs(to_native(np, z, True)), of_y @ lost + _LEAST
+    of_z, lost = native_abs(z, True), of_y @ lost + _LEAST
     one = less.identity(np, found.x.shape[kind.lead :])
     g = backend.matmul(y, x, c=one, subtract=True, kind=less)
-    of_g = abs(to_native(np, g, True)) + 4 * (n + 24) * few.eps * (of_y @ of_x)
+    of_g = native_abs(g, True) + 4 * (n + 24) * few.eps * (of_y @ of_x)
     of_g = of_g if rest.off is None else of_g + of_y @ rest.off
     rows = of_g.sum(axis=-1)
     norm = rows.max(axis=-1)[:, None, None]
@@ -124,7 +124,7 @@ def perturbation(
 def distances(backend: Backend, x: Block, y: Block, kind: Kind) -> np.ndarray:
     """Return ``abs(x[i] - y[j])`` for values ``(batch, n)``, float64 ``(batch, n, n)``."""
     apart = backend.binary("subtract", x[..., :, None], y[..., None, :], kind=kind)
-    return np.asarray(abs(to_native(np, apart, True)))
+    return np.asarray(native_abs(apart, True))
 
 
 def together(found: Basis, axis: int = -1) -> Together | None:
@@ -133,5 +133,5 @@ def together(found: Basis, axis: int = -1) -> Together | None:
     counts = (labels[:, :, None] == labels[:, None, :]).sum(axis=-1)
     if (counts <= 1).all():
         return None
-    above = np.triu(abs(to_native(np, found.m, True)), 1).sum(axis=axis) * SLACK
+    above = np.triu(native_abs(found.m, True), 1).sum(axis=axis) * SLACK
     return Together(labels, over_blocks(np.max, above, labels), counts)

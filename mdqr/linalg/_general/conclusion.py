@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.blocks import to_native
+from mdqr._backend.blocks import native_abs
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.lu import permuted
@@ -67,7 +67,7 @@ class Conclusion:
         self._order, self._radii = order_of(values), radii
         self.values = ordered(values, self._order)
         with np.errstate(all="ignore"):
-            self.sizes = abs(to_native(np, self.values, True))
+            self.sizes = native_abs(self.values, True)
         self.error_bound = self._ordered(radii)
         self.counts = self._ordered(known.disks.counts)
         self.right: Block | None = None
@@ -187,7 +187,7 @@ class Conclusion:
     @np.errstate(all="ignore")
     def data_perturbation(self) -> np.ndarray:
         """Return what errors of the entries add to Z."""
-        of_y, off = abs(to_native(np, self._known.start.y, True)), self._known.off
+        of_y, off = native_abs(self._known.start.y, True), self._known.off
         rows = off.sum(axis=-1)
         norm = rows.max(axis=-1, initial=0.0)[:, None, None]
         most = of_y.max(axis=-2, initial=0.0)[:, None, :] / np.where(norm < 0.5, 1 - norm, 0.0)
@@ -198,7 +198,7 @@ class Conclusion:
     def may_lose_all_digits(self) -> np.ndarray:
         """Return where errors of the entries may move a value, to first order, by half of it."""
         own = planes.diagonal(self.data_perturbation())
-        sizes = abs(to_native(np, self._known.values, True))
+        sizes = native_abs(self._known.values, True)
         return self._ordered(~(2 * (own + self._known.disks.radii) < sizes))
 
     @np.errstate(all="ignore")
@@ -207,7 +207,7 @@ class Conclusion:
         problem, known, values = self._problem, self._known, self._mirrored.values
         moduli = known.moduli + self.data_perturbation()
         moved = problem.backend.binary("subtract", values, known.values, kind=problem.kind)
-        planes.diagonal(moduli)[...] += SLACK * abs(to_native(np, moved, True))
+        planes.diagonal(moduli)[...] += SLACK * native_abs(moved, True)
         apart = distances(problem.backend, values, values, problem.kind)
         radii = disks(apart, moduli, together(known.start)).radii
         return self._ordered(problem.radii(values, radii) + self._radii)

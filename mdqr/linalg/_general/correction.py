@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.blocks import to_native
+from mdqr._backend.blocks import native_abs
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
@@ -49,7 +49,7 @@ def corrected(backend: Backend, found: Basis, z: Block, kind: Kind) -> Corrected
     e = planes.widen(e, True, kind.limbs) if blocks.size else e
     for item in blocks:
         _solve_blocks(backend, found, z, e, int(item), kind)
-    of_x, of_z, of_e, of_m = (abs(to_native(np, each, True)) for each in (found.x, z, e, found.m))
+    of_x, of_z, of_e, of_m = (native_abs(each, True) for each in (found.x, z, e, found.m))
     # What the product of Z and E leaves of A X - X M is no more than rounding errors.
     rest = (of_x @ (of_z @ of_e)).max(axis=-2)
     size = precision_for(kind.limbs).eps * of_m.max(axis=(-2, -1))

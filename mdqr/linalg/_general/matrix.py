@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from mdqr._backend.blocks import to_native
+from mdqr._backend.blocks import native_abs
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
@@ -106,12 +106,12 @@ class Matrix(NamedTuple):
         """Return ``A X - X M``."""
         x, m, kind = found.x, found.m, self.kind
         n, eps = int(x.shape[-1]), precision_for(kind.limbs).eps
-        of_a, of_x, of_m = (abs(to_native(np, each, True)) for each in (self.a, x, m))
+        of_a, of_x, of_m = (native_abs(each, True) for each in (self.a, x, m))
         wide = np.concatenate([planes.widen(self.a, True, kind.limbs), x], axis=-1)
         tall = np.concatenate([planes.negate(x, True), m], axis=-2)
         r = self.backend.residual([], wide, tall, kind=kind)
         lost = (8 * n + 64) * eps * eps * (of_a @ of_x + of_x @ of_m)
-        lost += eps * abs(to_native(np, r, True)) + _SUBNORMAL
+        lost += eps * native_abs(r, True) + _SUBNORMAL
         return Remainder(r, lost, x, None)
 
     def eigenvalues(self, values: Block, radii: np.ndarray, limbs: int) -> tuple[Block, np.ndarray]:
@@ -128,6 +128,6 @@ class Matrix(NamedTuple):
     @np.errstate(all="ignore")
     def data_perturbation(self, inverse: np.ndarray, known: Certified) -> np.ndarray:
         """Return ``|X^-1| E |X|``, E the errors of entries."""
-        of_a, of_x = (abs(to_native(np, each, True)) for each in (self.a, known.start.x))
+        of_a, of_x = (native_abs(each, True) for each in (self.a, known.start.x))
         moves = self.right[:, None, :] - self.right[:, :, None] - self.top[:, None, None]
         return np.asarray(inverse @ (self.errors.of(np, of_a, moves) + _SUBNORMAL) @ of_x)

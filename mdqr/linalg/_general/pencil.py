@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.blocks import from_native, to_native
+from mdqr._backend.blocks import from_native, native_abs, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
@@ -73,9 +73,9 @@ class Pair(NamedTuple):
         wide = np.concatenate([self.numerator, w], axis=-1)
         tall = np.concatenate([planes.negate(x, True), m], axis=-2)
         r = backend.residual([(1, extra)], wide, tall, kind=kind)
-        of = [abs(to_native(np, each, True)) for each in (self.numerator, self.denominator, x, m)]
+        of = [native_abs(each, True) for each in (self.numerator, self.denominator, x, m)]
         of_a, of_b, of_x, of_m = of
-        of_w, of_d, of_r, of_e = (abs(to_native(np, each, True)) for each in (w, d, r, extra))
+        of_w, of_d, of_r, of_e = (native_abs(each, True) for each in (w, d, r, extra))
         few = (8 * n + 64) * eps
         off = eps * of_d + few * eps * (of_b @ of_x + of_w) + self.error @ of_x + _LEAST
         lost = few * eps * (of_a @ of_x + of_w @ of_m + of_e) + eps * of_r + _LEAST
@@ -116,7 +116,7 @@ class Pair(NamedTuple):
         tall = np.stack([values, values], axis=-1)[..., None]
         rest = backend.residual([(1, one)], wide, tall, kind=kind)
         of_rest, size, of_found = (
-            abs(to_native(np, each, True)) for each in (rest[..., 0, 0], values, found)
+            native_abs(each, True) for each in (rest[..., 0, 0], values, found)
         )
         lost = (1 + eps) * of_rest + 16 * eps * eps * ((of_found + abs(self.shift or 0)) * size + 1)
         return found, SLACK * (lost / size + _LEAST * (1 + 1 / size))
@@ -125,7 +125,7 @@ class Pair(NamedTuple):
     def radii(self, values: Block, radii: np.ndarray) -> np.ndarray:
         """Return how far eigenvalues move where mu moves by `radii`."""
         if self.shift is not None:
-            size = abs(to_native(np, values, True)) / SLACK
+            size = native_abs(values, True) / SLACK
             moved = SLACK * radii / (size * (size - radii))
             radii = np.where(size > radii, moved, np.inf)
         return np.asarray(np.ldexp(radii, self.power)) + 2.0**-1070
@@ -134,7 +134,7 @@ class Pair(NamedTuple):
     def data_perturbation(self, inverse: np.ndarray, known: Certified) -> np.ndarray:
         """Return bounds of ``(I + K)^-1 (L - K M)``, K and L what ``(B X)^-1`` makes of errors."""
         of_x, of_m, of_values = (
-            abs(to_native(np, each, True)) for each in (known.start.x, known.start.m, known.values)
+            native_abs(each, True) for each in (known.start.x, known.start.m, known.values)
         )
         one = planes.diagonal(of_m)
         one[...] = np.maximum(one, of_values)
@@ -152,7 +152,7 @@ def reduced(
     backend: Backend, a: Block, b: Block, errors: tuple[Errors, Errors], kind: Kind
 ) -> Pair | None:
     """Return a pair with a denominator of small condition; None if all are singular."""
-    given = [abs(to_native(np, each, True)) for each in (a, b)]
+    given = [native_abs(each, True) for each in (a, b)]
     rows, columns = _powers(*given)
     moves = rows[:, :, None] + columns[:, None, :]
     (a, of_a), (b, of_b) = (_near_one(backend, each, moves) for each in (a, b))

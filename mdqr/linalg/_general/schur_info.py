@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.blocks import to_native
+from mdqr._backend.blocks import native_abs
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
@@ -107,7 +107,7 @@ class ErrorsOfForm(_Form):
         one = kind.identity(np, z.shape[kind.lead :])
         transposed = z.swapaxes(-1, -2)
         g = backend.residual([(1, one)], transposed, z, kind=kind, conj_a=field)
-        of_a, of_z, of_t, of_r, of_g = (abs(to_native(np, x, field)) for x in (a, z, t, r, g))
+        of_a, of_z, of_t, of_r, of_g = (native_abs(x, field) for x in (a, z, t, r, g))
         few = (4 * n + 40) * eps * eps
         of_r = (1 + eps) * of_r + few * (of_a @ of_z + of_z @ of_t) + _LEAST
         of_g = (1 + eps) * of_g + few * (of_z.swapaxes(-1, -2) @ of_z + 1) + _LEAST

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdqr._backend.blocks import to_native
+from mdqr._backend.blocks import native_abs
 from mdqr._limbs.planes import Block
 from mdqr.linalg._spectral.disks import SLACK, Disks, Together, over_blocks
 
@@ -77,7 +77,7 @@ def of_inverse(off: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.nda
 @np.errstate(all="ignore")
 def lengths_of(x: Block, powers: np.ndarray, axis: int) -> np.ndarray:
     """Return lengths of columns (axis -2) or rows (-1), whose entries are scaled by powers."""
-    sizes = abs(to_native(np, x, True))
+    sizes = native_abs(x, True)
     if powers.any():
         factors = np.ldexp(1.0, powers)
         sizes = sizes * (factors[:, :, None] if axis == -2 else factors[:, None, :])

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.blocks import to_native
+from mdqr._backend.blocks import native_abs
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
@@ -46,7 +46,7 @@ def normalised(backend: Backend, x: Block, kind: Kind, is_real: np.ndarray) -> B
     real, top = kind.real, scaling.column_exponents(x, True)
     x = backend.ldexp(x, -top[..., None, :], is_complex=True)
     rows = x.swapaxes(-1, -2)
-    place = abs(to_native(np, rows, True)).argmax(axis=-1)[..., None]
+    place = native_abs(rows, True).argmax(axis=-1)[..., None]
     pivot = np.take_along_axis(rows, place[None, None], axis=-1)
     size = planes.complexify(backend.unary("abs", pivot, kind=kind))
     phase = backend.binary("divide", planes.conjugate(pivot), size, kind=kind)

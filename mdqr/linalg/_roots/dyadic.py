@@ -215,10 +215,8 @@ class Polynomial:
                 length + power for length, power in zip(self.lengths, powers, strict=True) if length
             )
             shifts = [bits + power - top for power in powers]
-            re = [_shifted(c, s) for c, s in zip(self.re, shifts, strict=True)]
-            im = None
-            if self.im is not None:
-                im = [_shifted(c, s) for c, s in zip(self.im, shifts, strict=True)]
+            re = _shifted(self.re, shifts)
+            im = None if self.im is None else _shifted(self.im, shifts)
             steps = [powers[k + 1] - powers[k] for k in reversed(range(self.degree))]
             found = Scaled(re[::-1], im and im[::-1], powers, steps, top + LOWEST)
             self._scaled[slope, bits] = found
@@ -277,8 +275,8 @@ class Polynomial:
         return found
 
 
-def _shifted(x: int, by: int) -> int:
-    return x << by if by >= 0 else x >> -by
+def _shifted(parts: list[int], by: list[int]) -> list[int]:
+    return [x << s if s >= 0 else x >> -s for x, s in zip(parts, by, strict=True)]
 
 
 def _divided_real(re: list[int], w: int, shifts: list[int]) -> list[int]:

@@ -74,7 +74,7 @@ def _whole(bits: float) -> int:
 
 def _newton(p: Polynomial, z: Point, bits: int, goal: int) -> Disk | None:
     """Return the disk about the next point, which gets no more bits than those asked for."""
-    taylor = p.taylor(z, bits, 1)
+    taylor, log = p.taylor(z, bits, 1), z.log
     least = taylor.at_least(1)
     rho = taylor.at_most(0) - least
     q = taylor.tail + rho - least
@@ -84,7 +84,7 @@ def _newton(p: Polynomial, z: Point, bits: int, goal: int) -> Disk | None:
     # a_0 / a_1 in units of 2**unit, beside which rounding is far below the new radius.
     known = max(2 * rho + taylor.tail, taylor.errors[0]) - least
     keep = min(max(int(-known), 0), goal) + _SPARE
-    unit = int(z.log) - keep
+    unit = int(log) - keep
     (x, y), (u, v) = taylor.parts
     shift = taylor.shifts[1] - unit
     re, im, size = x * u + y * v, y * u - x * v, u * u + v * v
@@ -93,14 +93,16 @@ def _newton(p: Polynomial, z: Point, bits: int, goal: int) -> Disk | None:
     else:
         step = Point(-re // (size << -shift), -im // (size << -shift), unit)
     moved = z.rounded(keep + _SPARE)
-    cut = z.minus(moved)
     after = moved.moved(step)
     if not (after.re or after.im):
         return None
     radius = log_sum(taylor.tail + 2 * rho, log_sum(taylor.errors[0], taylor.errors[1] + rho))
-    radius = log_sum(radius - least, log_of(cut.re, cut.im) + cut.unit - z.log)
+    radius -= least
+    if moved is not z:
+        cut = z.minus(moved)
+        radius = log_sum(radius, log_of(cut.re, cut.im) + cut.unit - log)
     # Rounding of the quotient is below 2 units; the modulus of the point changed a little.
-    radius = log_sum(radius, unit + 1 - z.log) + 2 * 2.0 ** max(rho, -40) + 2.0**-18
+    radius = log_sum(radius, unit + 1 - log) + 2 * 2.0 ** max(rho, -40) + 2.0**-18
     return Disk(after, radius, 1, least, taylor.top)
 
 

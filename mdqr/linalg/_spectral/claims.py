@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._backend import for_block
-from mdqr._backend.blocks import to_native
+from mdqr._backend.blocks import native_abs
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import host_block
@@ -73,7 +73,7 @@ def held(
 def _entry_errors(given: Held, index: int) -> np.ndarray:
     """Return upper bounds of the errors of the entries of one matrix, ``(batch, m, n)``."""
     matrix = host_block(given.matrices[index])
-    sizes = abs(to_native(np, matrix, given.kind.is_complex))
+    sizes = native_abs(matrix, given.kind.is_complex)
     atol, rtol = (
         np.broadcast_to(x if isinstance(x, float) else host_block(x), given.shape)
         for x in given.errors[index]
@@ -138,8 +138,8 @@ def of_hermitian(given: Held, again: Any) -> Proven:
     within = pencil.bounds(apart, data, abs(w[0])).values
     if b is None:
         within = np.minimum(within, stored.values + _norm(e))
-    size_a = abs(to_native(np, a, field))
-    size_b = np.eye(a.shape[-1])[None] if b is None else abs(to_native(np, b, field))
+    size_a = native_abs(a, field)
+    size_b = np.eye(a.shape[-1])[None] if b is None else native_abs(b, field)
     own = np.diagonal(_moved(of_x, size_b), axis1=-2, axis2=-1)
     condition = np.diagonal(_moved(of_x, size_a), axis1=-2, axis2=-1)
     condition = np.where(sizes > 0, condition / sizes, np.inf)
@@ -222,7 +222,7 @@ def of_singular(given: Held, again: Any) -> Proven:
     data = np.minimum(within.values, values + _norm(e))
     vectors = 2 * stored.sines + 1.5 * stored.lengths + given.rounding
     sizes, back = s[0], top[:, None]
-    of_a = of_u.swapaxes(-1, -2) @ abs(to_native(np, a, field)) @ of_v
+    of_a = of_u.swapaxes(-1, -2) @ native_abs(a, field) @ of_v
     own = np.diagonal(of_a, axis1=-2, axis2=-1)
     own = np.where(sizes > 0, own / sizes, np.inf)
     zero = _zero(a, field)

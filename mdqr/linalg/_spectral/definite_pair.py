@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.blocks import to_native
+from mdqr._backend.blocks import native_abs
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
@@ -108,7 +108,7 @@ def _corrected(
     shape, real = (*w.shape, n), kind.real
     rows, columns = (xp.broadcast_to(y, shape) for y in (w[..., :, None], w[..., None, :]))
     gap = backend.binary("subtract", columns, rows, kind=real)
-    of_z, of_gap = abs(to_native(xp, step.z, field)), abs(gap[0])
+    of_z, of_gap = native_abs(step.z, field), abs(gap[0])
     of_z = xp.maximum(of_z, of_z.swapaxes(-1, -2))
     close = (of_z > _SMALL * of_gap) | (of_gap == 0)
     planes.diagonal(close)[...] = True
@@ -126,9 +126,7 @@ def _corrected(
     linked = close & (xp.eye(n) == 0)
     sizes = xp.where(linked, of_z / xp.maximum(abs(w[0])[..., :, None], abs(w[0])[..., None, :]), 0)
     largest, any_linked = fetch(
-        scaling.largest(
-            xp.maximum(abs(to_native(xp, turn, field)), xp.nan_to_num(sizes)), None, 0.0
-        ),
+        scaling.largest(xp.maximum(native_abs(turn, field), xp.nan_to_num(sizes)), None, 0.0),
         (linked & (of_z > 0)).any(),
     )
     if any_linked:

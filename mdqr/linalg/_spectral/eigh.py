@@ -437,7 +437,8 @@ def _solved(inputs: Inputs, a: Block) -> tuple[Block, Block]:
         # LAPACK tells them not apart: singular vectors do.
         right: Any = of_tall(inputs, a, vectors=True).right
         start = right.swapaxes(-1, -2)
-    rows = orthogonalise(backend, shifted.swapaxes(-1, -2), kind, start).v
+    shifted = shifted.swapaxes(-1, -2)
+    rows = orthogonalise(backend, shifted, kind, start, turns_only=True).v
     vectors = rows.swapaxes(-1, -2)
     image = backend.matmul(a, vectors, kind=kind)
     rows_ = planes.conjugate(rows) if field else rows

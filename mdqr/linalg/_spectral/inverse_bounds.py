@@ -13,7 +13,7 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
-from mdqr._backend.blocks import to_native
+from mdqr._backend.blocks import native_abs
 from mdqr._limbs import planes
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block, Kind
@@ -65,7 +65,7 @@ def pseudo_inverse_info(
 
     return Info(
         given.precision,
-        lambda: abs(to_native(np, x, field)).reshape(shape),
+        lambda: native_abs(x, field).reshape(shape),
         lambda: made("stored"),
         lambda: made("data"),
         condition=condition if count else 1.0,

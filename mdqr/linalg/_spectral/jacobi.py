@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mdqr._backend.blocks import from_native, to_native
+from mdqr._backend.blocks import native_abs, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import precision_for
-from mdqr.linalg._spectral import starts
+from mdqr.linalg._spectral import rotations, starts
 
 _MOST_SWEEPS = 60
 # So many of the first sweeps turn vectors by LAPACK, of like size or of nearly equal length.
@@ -53,21 +53,14 @@ class Orthogonal(NamedTuple):
     v: Block
 
 
-class _Pairs(NamedTuple):
-    """What is known of pairs of vectors, the first of which has the higher exponent."""
-
-    first: Block
-    second: Block
-    apart: Block  # exponents of the second less those of the first
-    rows: Block  # (batch, pairs, 2, m)
-
-
-def orthogonalise(backend: Backend, x: Block, kind: Kind, v: Block | None = None) -> Orthogonal:
+def orthogonalise(
+    backend: Backend, x: Block, kind: Kind, v: Block | None = None, *, turns_only: bool = False
+) -> Orthogonal:
     """Rotate the vectors ``x[j]`` ``(batch, n, m)`` until all are orthogonal.
 
     A pair counts as orthogonal where its cosine is at most ``2 (m + 8) eps``, but for the rounding
-    of the last turn. `v` may be rotations
-    to start with, unitary to as many limbs as it has.
+    of the last turn. `v` may be rotations to start with, unitary to as many limbs as it has. With
+    `turns_only`, vectors do not get the last turn.
 
     Raises
     ------
@@ -76,21 +69,23 @@ def orthogonalise(backend: Backend, x: Block, kind: Kind, v: Block | None = None
     """
     xp, field = backend.xp, kind.is_complex
     x, exponents = _normalised(backend, x, xp.zeros(x.shape[kind.lead : -1], dtype=np.int64), kind)
-    highest, lowest = scaling.largest(exponents, -1, 0), -scaling.largest(-exponents, -1, 0)
-    (spread,) = fetch(scaling.largest(highest - lowest, None, 0))
+    spread = 0
+    if not _are_zero(exponents):
+        highest, lowest = scaling.largest(exponents, -1, 0), -scaling.largest(-exponents, -1, 0)
+        spread = int(fetch(scaling.largest(highest - lowest, None, 0))[0])
     known = 0 if v is None else planes.limb_count(v, field)
     for limbs in (2, 4):
         if known < limbs < kind.limbs and spread <= starts.SPREAD * limbs:
             few = Kind(limbs, field)
             first = planes.first_limbs(x, field, limbs)
             start = _started(backend, first, exponents, v, few)
-            v = _orthogonal(backend, start, few).v
+            v = _orthogonal(backend, start, few, turns_only=True).v
     start = _started(backend, x, exponents, v, kind)
     if kind.limbs <= 2 or spread <= starts.SPREAD or x.shape[-2] < _MIXED:
-        return _orthogonal(backend, start, kind)
+        return _orthogonal(backend, start, kind, turns_only=turns_only)
     # Far sizes leave entries far apart too, whose products are slow while nothing mixes them.
     start = start._replace(x=_mixed(backend, start.x, kind), v=_mixed(backend, start.v, kind))
-    found = _orthogonal(backend, start, kind, far=True)
+    found = _orthogonal(backend, start, kind, far=True, turns_only=turns_only)
     return found._replace(x=_mixed(backend, found.x, kind), v=_mixed(backend, found.v, kind))
 
 
@@ -164,7 +159,7 @@ def _times(backend: Backend, x: Block, factor: float, kind: Kind) -> Block:
 
 
 def _orthogonal(
-    backend: Backend, given: Orthogonal, kind: Kind, *, far: bool = False
+    backend: Backend, given: Orthogonal, kind: Kind, *, turns_only: bool, far: bool = False
 ) -> Orthogonal:
     """Return orthogonal vectors, in the precision of `kind`; `far` if they differ far in size."""
     xp, (x, exponents, v) = backend.xp, given
@@ -179,8 +174,10 @@ def _orthogonal(
             return Orthogonal(x, exponents, v)
         if turns.size <= starts.SMALL:
             w, size, left = _small_turns(backend, pairs, turns, tolerance, kind, far)
-            x, v = _step(backend, w, size, Orthogonal(x, exponents, v), kind, far)
-            if left <= tolerance:
+            is_last = left <= tolerance
+            given = Orthogonal(x, exponents, v)
+            x, v = _step(backend, w, size, given, kind, far, turns_only and is_last)
+            if is_last:
                 return Orthogonal(x, exponents, v)
             continue
         seen = turns.cosine > _SEEN
@@ -195,9 +192,9 @@ def _orthogonal(
             x, exponents = _turned(backend, turn, x, exponents, kind)
             v = backend.matmul(turn, v, kind=kind)
         else:
-            rounds = rounds or [xp.asarray(pairs.tolist()) for pairs in _rounds(n)]
+            rounds = rounds or [xp.asarray(indices.tolist()) for indices in rotations.rounds(n)]
             for indices in rounds:
-                _rotate(backend, x, v, exponents, indices, kind, tolerance)
+                rotations.rotate(backend, x, v, exponents, indices, kind, tolerance)
         x, exponents = _normalised(backend, x, exponents, kind)
     raise np.linalg.LinAlgError(f"the rotations do not converge in {_MOST_SWEEPS} sweeps")
 
@@ -244,17 +241,17 @@ def _products(backend: Backend, gram: Block, exponents: Block, kind: Kind) -> _P
         apart = 2 * xp.maximum(xp.minimum(apart, starts.FAR), -starts.FAR)
         rows = backend.ldexp(xp.broadcast_to(rows, gram.shape), apart, is_complex=field)
     gap = backend.binary("subtract", rows, squares[..., None, :], kind=kind)
-    sizes = abs(to_native(xp, squares, field))
+    sizes = native_abs(squares, field)
     lengths = xp.sqrt(sizes[..., :, None] * sizes[..., None, :])
     # The diagonal takes no part.
     planes.diagonal(lengths)[...] = math.inf
-    return _Products(gram, gap, abs(to_native(xp, gap, field)), lengths)
+    return _Products(gram, gap, native_abs(gap, field), lengths)
 
 
 @np.errstate(all="ignore")
 def _turns(xp: Any, pairs: _Products, tolerance: float, kind: Kind) -> _Turns:
     """Return which pairs ``W[p, q] = <x_p, x_q> / (|x_p|^2 - |x_q|^2)`` turns, and by how much."""
-    products = abs(to_native(xp, pairs.gram, kind.is_complex))
+    products = native_abs(pairs.gram, kind.is_complex)
     cosine = products / pairs.lengths
     turned = cosine > tolerance
     if isinstance(turned, np.ndarray) and not turned.any():
@@ -309,23 +306,30 @@ def _small_turns(
 
 
 def _step(
-    backend: Backend, w: Block, size: float, given: Orthogonal, kind: Kind, far: bool
+    backend: Backend,
+    w: Block,
+    size: float,
+    given: Orthogonal,
+    kind: Kind,
+    far: bool,
+    turns_only: bool,
 ) -> tuple[Block, Block]:
-    """Turn all pairs by small angles, of a norm of at most `size`.
+    """Turn all pairs by small angles, of a norm of at most `size`; return vectors and rotations.
 
     By ``(1 + W + W^2 / 2) (1 + W^4 / 4)^(-1/2)``, unitary for skew W.
     """
     field, (x, exponents, v) = kind.is_complex, given
     xp, more = backend.xp, partial(_more_than_one, backend, size=size, kind=kind, far=far)
     of_x = more(w)
+    x = x if turns_only else backend.matmul(of_x, x, c=x, kind=kind)
     if _are_zero(exponents):
-        return backend.matmul(of_x, x, c=x, kind=kind), backend.matmul(of_x, v, c=v, kind=kind)
+        return x, backend.matmul(of_x, v, c=v, kind=kind)
     apart = exponents[..., :, None] - exponents[..., None, :]
     apart = xp.maximum(xp.minimum(apart, starts.FAR), -starts.FAR)
     # In units of vectors and in common ones, or small entries lose their digits in one of them.
     of_v = more(backend.ldexp(w, apart, is_complex=field)) if far else of_x
     of_v = of_v if far else backend.ldexp(of_x, apart, is_complex=field)
-    return backend.matmul(of_x, x, c=x, kind=kind), backend.matmul(of_v, v, c=v, kind=kind)
+    return x, backend.matmul(of_v, v, c=v, kind=kind)
 
 
 def _more_than_one(backend: Backend, w: Block, *, size: float, kind: Kind, far: bool) -> Block:
@@ -373,18 +377,6 @@ def _limbs_for(size: float, kind: Kind) -> int:
     return next(p.limbs for p in PRECISIONS if p.limbs == kind.limbs or p.eps <= wanted)
 
 
-def _rounds(n: int) -> list[np.ndarray]:
-    """Return rounds of disjoint pairs, int64 ``(pairs, 2)``, in which each pair meets once."""
-    players = [*range(n), *([-1] if n % 2 else [])]
-    found = []
-    for _ in range(len(players) - 1):
-        half = len(players) // 2
-        pairs = zip(players[:half], reversed(players[half:]), strict=True)
-        found.append(np.array([pair for pair in pairs if -1 not in pair], dtype=np.int64))
-        players = [players[0], players[-1], *players[1:-1]]
-    return found
-
-
 def _normalised(backend: Backend, x: Block, exponents: Block, kind: Kind) -> tuple[Block, Block]:
     """Return vectors with their largest entries near 1, and their exponents.
 
@@ -399,92 +391,6 @@ def _normalised(backend: Backend, x: Block, exponents: Block, kind: Kind) -> tup
     top = scaling.largest(exponents + more, -1, 0, keepdims=True)
     found = backend.xp.where(bits > 0, exponents + more, top)
     return backend.ldexp(x, -more[..., None], is_complex=kind.is_complex), found
-
-
-@np.errstate(all="ignore")
-def _rotate(
-    backend: Backend,
-    x: Block,
-    v: Block,
-    exponents: Block,
-    indices: Block,
-    kind: Kind,
-    tolerance: float,
-) -> None:
-    """Make pairs orthogonal, in place."""
-    xp, pairs = backend.xp, _gathered(backend.xp, x, exponents, indices)
-    gram = backend.matmul(
-        pairs.rows, pairs.rows.swapaxes(-1, -2), conj_a=kind.is_complex, kind=kind
-    )
-    # Lengths may be equal to many digits.
-    gap = backend.binary(
-        "subtract",
-        gram[..., 0, 0],
-        backend.ldexp(gram[..., 1, 1], 2 * pairs.apart, is_complex=kind.is_complex),
-        kind=kind,
-    )
-    gap = to_native(xp, gap, kind.is_complex).real
-    gram = to_native(xp, gram, kind.is_complex)
-    size = abs(gram[..., 0, 1])
-    g = gram[..., 0, 1]
-    turned = size > tolerance * xp.sqrt(abs(gram[..., 0, 0] * gram[..., 1, 1]))
-    if not fetch(turned.any())[0]:
-        return
-    shift = xp.ldexp(1.0, pairs.apart.astype(np.int32))
-    root = xp.sqrt(gap * gap + (2.0 * size * shift) ** 2)
-    # The tangent over the shift, with the phase that makes the product of the vectors real.
-    tangent = 2.0 * size / (gap + xp.where(gap < 0, -root, root))
-    tangent = xp.where(turned, tangent * (g.conj() / xp.where(turned, size, 1.0)), 0.0)
-    cosine = _cosine(backend, tangent * shift, kind)
-    batch = xp.arange(x.shape[-3])[:, None]
-    for target, left, right in (
-        (x, tangent * shift * shift, tangent),
-        (v, tangent * shift, tangent * shift),
-    ):
-        rows = pairs.rows if target is x else _stacked(xp, target, batch, pairs)
-        turn = _rotation(backend, cosine, left, -right.conj(), kind)
-        rows = backend.matmul(turn, rows, kind=kind)
-        target[..., batch, pairs.first, :] = rows[..., 0, :]
-        target[..., batch, pairs.second, :] = rows[..., 1, :]
-
-
-def _gathered(xp: Any, x: Block, exponents: Block, indices: Block) -> _Pairs:
-    """Return pairs of vectors, the first with the higher exponent."""
-    batch = xp.arange(x.shape[-3])[:, None]
-    first, second = (indices[None, :, i] for i in (0, 1))
-    behind = exponents[batch, second] > exponents[batch, first]
-    first, second = xp.where(behind, second, first), xp.where(behind, first, second)
-    apart = exponents[batch, second] - exponents[batch, first]
-    found = _Pairs(first, second, xp.maximum(apart, -starts.FAR), None)
-    return found._replace(rows=_stacked(xp, x, batch, found))
-
-
-def _stacked(xp: Any, x: Block, batch: Block, pairs: _Pairs) -> Block:
-    """Return vectors of pairs as ``(batch, pairs, 2, m)``."""
-    return xp.stack([x[..., batch, pairs.first, :], x[..., batch, pairs.second, :]], axis=-2)
-
-
-def _cosine(backend: Backend, tangent: Block, kind: Kind) -> Block:
-    """Return ``1 / sqrt(1 + |tangent|**2)`` for float64 or complex128 tangents, a real block."""
-    real, xp = kind.real, backend.xp
-    parts = [tangent.real, tangent.imag] if kind.is_complex else [tangent]
-    total = xp.ones_like(parts[0])[None]
-    for part in parts:
-        square = backend.unary("square", planes.widen(part[None], False, kind.limbs), kind=real)
-        total = backend.binary("add", total, square, kind=real)
-    return backend.unary("reciprocal", backend.unary("sqrt", total, kind=real), kind=real)
-
-
-def _rotation(backend: Backend, cosine: Block, right: Block, left: Block, kind: Kind) -> Block:
-    """Return ``cosine [[1, right], [left, 1]]``; the tangents are float64 or complex128."""
-    xp, field = backend.xp, kind.is_complex
-    full = planes.complexify(cosine) if field else cosine
-    found = kind.empty(xp, (*right.shape, 2, 2))
-    found[..., 0, 0] = found[..., 1, 1] = full
-    for (i, j), tangent in (((0, 1), right), ((1, 0), left)):
-        block = from_native(xp, tangent, field)
-        found[..., i, j] = backend.binary("multiply", full, block, kind=kind)
-    return found
 
 
 def _are_zero(exponents: Block) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mdqr._backend.blocks import to_native
+from mdqr._backend.blocks import native_abs
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
@@ -52,7 +52,7 @@ class Known(NamedTuple):
 
 def known(block: Block, kind: Kind) -> Known:
     """Return a block with the moduli of its entries."""
-    return Known(block, abs(to_native(np, block, kind.is_complex)) * SLACK)
+    return Known(block, native_abs(block, kind.is_complex) * SLACK)
 
 
 def diagonal_matrix(xp: Any, values: Block, kind: Kind) -> Block:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, cast, overload
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._backend.blocks import from_native, to_native
+from mdqr._backend.blocks import from_native, native_abs, to_native
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
@@ -392,7 +392,7 @@ def _smaller_by_rows(inputs: Inputs, a: Block, near: bool) -> Block | None:
     """
     xp, field, products = inputs.backend.xp, inputs.is_complex, []
     if near:
-        native = abs(to_native(xp, a, field))
+        native = native_abs(a, field)
         squares = native * native
         products = [xp.log2(squares.sum(axis=axis)).sum(axis=-1) for axis in (-1, -2)]
         turned = products[0] < products[1] - _ALIKE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdqr._backend.blocks import to_native
+from mdqr._backend.blocks import native_abs
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import scaling
 from mdqr._limbs.planes import Block
@@ -30,7 +30,7 @@ def balanced(backend: Backend, a: Block) -> tuple[Block, np.ndarray, np.ndarray]
 
     Entries of any sizes are scaled but once, so that none is lost before it counts.
     """
-    sizes = np.log2(abs(to_native(np, a, True)))
+    sizes = np.log2(native_abs(a, True))
     # Moduli may overflow, parts of entries do not.
     sizes = np.where(sizes < np.inf, sizes, 1024.0)
     powers = balancing_powers(sizes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdqr._backend.blocks import to_native
+from mdqr._backend.blocks import native_abs, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
@@ -99,7 +99,7 @@ def _split_blocks(backend: Backend, found: Basis, kind: Kind) -> Basis:
     x, y, m = (each[..., 0, :, :] for each in blocks[:3])
     labels = found.labels[0].copy()
     # What is left when values are shifted has errors of all that M has.
-    noise = precision_for(kind.limbs).eps * float(abs(to_native(np, m, True)).max())
+    noise = precision_for(kind.limbs).eps * float(native_abs(m, True).max())
     for label in np.unique(labels):
         members = np.flatnonzero(found.labels[0] == label)
         if members.size == 1:

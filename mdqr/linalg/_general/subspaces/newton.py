@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.blocks import from_native, to_native
+from mdqr._backend.blocks import from_native, native_abs, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
@@ -121,8 +121,8 @@ def _step(
     z, one = _small_product(backend, y, r, kind), planes.diagonal(m)
     gaps = backend.binary("subtract", one[..., None, :], one[..., :, None], kind=kind)
     half = Kind(max(kind.limbs // 2, 1), True)
-    near = abs(to_native(np, gaps, True))
-    ratios = abs(to_native(np, z, True)) / near
+    near = native_abs(gaps, True)
+    ratios = native_abs(z, True) / near
     ratios[np.isnan(ratios)] = np.inf
     labels = _joined(labels, ratios > limit[:, None, None])
     same = labels[:, :, None] == labels[:, None, :]
@@ -136,7 +136,7 @@ def _step(
     factor = size
     if same.sum() > labels.size:
         # E takes M for diagonal.
-        sizes = abs(to_native(np, m, True))
+        sizes = native_abs(m, True)
         coupled = sizes.sum(axis=-1) - planes.diagonal(sizes)
         factor = size + (coupled / np.where(same, np.inf, near).min(axis=-1)).max(axis=-1)
     x = backend.binary("add", x, _small_product(backend, x, e, kind), kind=kind)

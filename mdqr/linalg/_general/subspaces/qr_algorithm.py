@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdqr._backend.blocks import from_native, to_native
+from mdqr._backend.blocks import from_native, native_abs, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
@@ -54,8 +54,8 @@ def _iterate(backend: Backend, h: Block, q: Block, kind: Kind) -> None:
     """Make a Hessenberg matrix triangular."""
     precision, stop, steps = precision_for(kind.limbs), int(h.shape[-1]), 0
     while stop > 1:
-        below = abs(to_native(np, planes.diagonal(h[..., 1:stop, : stop - 1]), True))
-        sizes = abs(to_native(np, planes.diagonal(h[..., :stop, :stop]), True))
+        below = native_abs(planes.diagonal(h[..., 1:stop, : stop - 1]), True)
+        sizes = native_abs(planes.diagonal(h[..., :stop, :stop]), True)
         beside = sizes[1:] + sizes[:-1]
         if steps > EXCEPTIONAL:
             # The diagonal may be within rounding errors of zero.

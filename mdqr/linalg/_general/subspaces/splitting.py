@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.blocks import to_native
+from mdqr._backend.blocks import native_abs, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
@@ -44,7 +44,7 @@ def split(backend: Backend, t: Block, kind: Kind, noise: float = 0.0) -> Split:
     diagonalization, 1979, with a limit of V). `noise` is the norm of errors that T has besides.
     """
     n, eps, one = int(t.shape[-1]), precision_for(kind.limbs).eps, kind.identity(np, t.shape[2:])
-    size = float(abs(to_native(np, t, True)).max(initial=0.0))
+    size = float(native_abs(t, True).max(initial=0.0))
     gaps = abs(_differences(backend, t, kind))
     labels, near = np.arange(n), (gaps <= 4 * eps * size) | np.eye(n, dtype=bool)
     while True:
@@ -88,7 +88,7 @@ def _split(
         s = backend.matmul(t[..., i : i + 1, after], v[..., after, after], kind=kind)
         while True:
             row = _row(backend, m, s, labels, i, kind)
-            sizes = abs(to_native(np, row, True))[0]
+            sizes = native_abs(row, True)[0]
             # Of a row that grows, what grows most joins.
             if not sizes.max() > limit:
                 break
@@ -135,7 +135,7 @@ def eigenvectors(backend: Backend, m: Block, labels: np.ndarray, kind: Kind) -> 
     same = labels[:, None] == labels
     one, v = planes.diagonal(m), kind.identity(np, (n, n))
     m = np.where(same, m, 0.0)
-    sizes = abs(to_native(np, m, True)).max(axis=-1, initial=0.0)
+    sizes = native_abs(m, True).max(axis=-1, initial=0.0)
     least = np.maximum(eps * np.where(same, sizes, 0.0).max(axis=-1, initial=0.0), 2.0**-1000)
     for i in reversed(range(n - 1)):
         after = slice(i + 1, n)
@@ -143,7 +143,7 @@ def eigenvectors(backend: Backend, m: Block, labels: np.ndarray, kind: Kind) -> 
             continue
         s = backend.matmul(m[..., i : i + 1, after], v[..., after, after], kind=kind)
         gaps = backend.binary("subtract", one[..., after], one[..., i : i + 1], kind=kind)
-        small = abs(to_native(np, gaps, True)) < least[i]
+        small = native_abs(gaps, True) < least[i]
         gaps = np.where(small, 0.0, gaps)
         gaps[0, 0] = np.where(small, least[i], gaps[0, 0])
         row = backend.binary("divide", s, gaps[..., None, :], kind=kind)
