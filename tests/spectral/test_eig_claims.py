@@ -6,6 +6,7 @@ import copy
 import math
 import pickle
 import warnings
+from fractions import Fraction
 
 import flint
 import numpy as np
@@ -17,8 +18,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mdqr
+from mdqr._backend import for_block
+from mdqr._limbs.planes import Kind
 from mdqr.linalg import Info, LinAlgError, eig, eigvals, schur
 from mdqr.linalg._general import vector_bounds
+from mdqr.linalg._general.certificate import perturbation
+from mdqr.linalg._general.matrix import Matrix
+from mdqr.linalg._general.subspaces import newton
+from mdqr.linalg._shared.data_error import Errors
 from mdqr.linalg._spectral.disks import Disks, Together
 
 multiples = st.sampled_from([mdqr.dd, mdqr.qd, mdqr.od])
@@ -267,3 +274,57 @@ def test_schur_says_what_is_proven(precision, dtype, power, rng):
 
 def _norm(x):
     return float(sum((abs(y) ** 2 for y in x.entries()), eigenvalues.flint.arb(0)).sqrt())
+
+
+@pytest.mark.parametrize("precision", [mdqr.dd, mdqr.qd, mdqr.od])
+def test_a_step_in_each_precision_is_enough(precision, monkeypatch):
+    """Steps end before errors are below eps; bounds of values and vectors are as good."""
+    steps = []
+
+    def step(backend, a, found, limit, kind):
+        steps.append(kind.limbs)
+        return original(backend, a, found, limit, kind)
+
+    original = newton._step
+    monkeypatch.setattr(newton, "_step", step)
+    n = 24
+    info = eig(mdqr.random.normal((n, n), precision=precision, rng=5)).info
+    assert steps == [limbs for limbs in (2, 4, 8) if limbs <= precision.limbs]
+    assert (info.digits >= precision.digits - 1).all()
+    # What rounding vectors of length 1 costs; see `Conclusion.vector_bound`.
+    assert (info.vector_bound <= 2 * (n + 64) * precision.eps).all()
+
+
+def embedded(block):
+    """The real matrix of twice the order of a complex block ``(2, limbs, n, n)``, exactly."""
+    parts = [[[sum(map(Fraction, x)) for x in row] for row in np.moveaxis(p, 0, -1)] for p in block]
+    real, imag = (flint.fmpq_mat([[fmpq(x) for x in row] for row in part]) for part in parts)
+    n = real.nrows()
+    rows = [[*(real[i, j] for j in range(n)), *(-imag[i, j] for j in range(n))] for i in range(n)]
+    rows += [[*(imag[i, j] for j in range(n)), *(real[i, j] for j in range(n))] for i in range(n)]
+    return flint.fmpq_mat(rows)
+
+
+def fmpq(x):
+    return flint.fmpq(x.numerator, x.denominator)
+
+
+def test_what_corrections_are_known_to():
+    """Z is as near to ``X^-1 (A X - X M)`` as `perturbation` says, and not far nearer."""
+    kind, n, nearest = Kind(2, True), 3, 0.0
+    for seed in range(40):
+        given = mdqr.random.normal((2, 1, n, n), precision=mdqr.dd, rng=seed)
+        a = np.ascontiguousarray(given._block.swapaxes(0, 1))
+        problem = Matrix.of(for_block(a), a, Errors(0.0, 0.0), kind)
+        basis = problem.basis(is_real=False)
+        found = perturbation(problem.backend, problem.remainder(basis), basis, kind)
+        blocks = problem.a, basis.x, basis.m, found.z
+        exact_a, x, m, z = (embedded(block[..., 0, :, :]) for block in blocks)
+        off = x.solve(exact_a * x - x * m) - z
+        for i, j in np.ndindex(n, n):
+            error = math.hypot(
+                *(float(Fraction(int(e.p), int(e.q))) for e in (off[i, j], off[n + i, j]))
+            )
+            assert error <= found.error[0, i, j]
+            nearest = max(nearest, error / found.error[0, i, j])
+    assert nearest > _TOO_SMALL

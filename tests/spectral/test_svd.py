@@ -197,6 +197,36 @@ def test_no_convergence_is_said(monkeypatch):
         svd(mdqr.random.normal((5, 5), precision=mdqr.qd, rng=1))
 
 
+@pytest.mark.parametrize("function", [svd, mdqr.linalg.eigh])
+def test_one_turn_in_each_precision(function, multiple, dtype, monkeypatch):
+    """Where angles are small from LAPACK on: errors are cubed."""
+    found = []
+
+    def products(backend, gram, exponents, kind):
+        found.append(kind.limbs)
+        return original(backend, gram, exponents, kind)
+
+    original = jacobi._products
+    monkeypatch.setattr(jacobi, "_products", products)
+    a = cases.random(24, 24, multiple, dtype, np.random.default_rng(1), cond=4.0)
+    function(a + a.mT.conj() if function is not svd else a)
+    assert found == [limbs for limbs in (2, 4, 8) if limbs <= multiple.limbs]
+
+
+def test_nearly_equal_lengths_beside_others(multiple):
+    """Products of the turns of others are more than the difference of such lengths allows."""
+    i = np.arange(6)
+    q = np.linalg.qr(np.cos(np.add.outer(i, 3.0 * i)) + np.eye(6))[0]
+    d = mdqr.array([3.0, 1.0, 1.0, 2.0, 1.0, 5.0], precision=multiple)
+    d = d + mdqr.array([0.0, 0.0, 1.0, 0.0, 2.0, 0.0], precision=multiple) * 2.0**-60
+    q = mdqr.linalg.qr(mdqr.array(q, precision=multiple))[0]
+    a = (q * d) @ q.mT
+    check_factors(a, *svd(a))
+    w, v = mdqr.linalg.eigh(a)
+    error = abs((v * w) @ v.mT - (a + a.mT) / 2).max()
+    assert float(error) <= 400 * multiple.eps * 5.0
+
+
 def test_far_scales(multiple):
     a = mdqr.random.normal((4, 4), precision=multiple, rng=5)
     s = svdvals(a)

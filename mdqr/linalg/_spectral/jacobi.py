@@ -3,9 +3,9 @@
 Vectors are turned in few limbs first where they are not too far apart in size. While angles are
 large, LAPACK turns blocks of vectors of like size; where that does not end, sweeps rotate disjoint
 pairs at once, in a round-robin order. Once all angles are small, a unitary matrix turns all pairs
-together, by products, with quadratic convergence (as T. Ogita and K. Aishima, Iterative refinement
-for singular value decomposition, 2020; here of the vectors alone, and scaled, so that small ones
-keep their digits).
+together, by products, with cubic convergence (as T. Ogita and K. Aishima, Iterative refinement for
+singular value decomposition, 2020, with terms of second order; here of the vectors alone, and
+scaled, so that small ones keep their digits).
 """
 
 from __future__ import annotations
@@ -256,10 +256,8 @@ def _turns(xp: Any, pairs: _Products, tolerance: float, kind: Kind) -> _Turns:
     turned = cosine > tolerance
     if isinstance(turned, np.ndarray) and not turned.any():
         return _Turns(turned, 0.0, 0.0)
-    angle = products / pairs.moduli
-    angle = xp.maximum(angle, angle.swapaxes(-1, -2))
-    # Orthogonal pairs stay, unless lengths differ: cosines below the tolerance add up.
-    active = turned | (angle <= 16 * tolerance)
+    angle = _symmetric(xp, products / pairs.moduli)
+    active = _active(turned, angle, tolerance)
     # What is not a number is no angle.
     angle = xp.where(active, xp.fmin(angle, 1.0), 0.0)
     largest = fetch(
@@ -267,6 +265,17 @@ def _turns(xp: Any, pairs: _Products, tolerance: float, kind: Kind) -> _Turns:
         scaling.largest(xp.where(turned, cosine, 0.0), None, 0.0),
     )
     return _Turns(active, *map(float, largest))
+
+
+def _symmetric(xp: Any, angle: Block) -> Block:
+    """Return the larger one of both angles of a pair, in units of either vector."""
+    return xp.maximum(angle, angle.swapaxes(-1, -2))
+
+
+def _active(turned: Block, angle: Block, tolerance: float) -> Block:
+    """Return which pairs get a turn."""
+    # Orthogonal pairs stay, unless lengths differ: cosines below the tolerance add up.
+    return turned | (angle <= 16 * tolerance)
 
 
 @np.errstate(all="ignore")
@@ -290,11 +299,11 @@ def _small_turns(
         half = 0.5 * _product(backend, w, o, few, far)
         half = backend.binary("add", half, adjoint(half, few), kind=few)
         whole = _hermitian(xp, backend.binary("add", gram, half, kind=kind), kind)
-        more = _turns(xp, pairs._replace(gram=whole), tolerance, kind)
-        both = active | more.active
-        added = abs(xp.where(active, to_native(xp, half, field), to_native(xp, whole, field)))
-        angle = xp.where(both, added / pairs.moduli, 0.0)
-        angle = xp.maximum(angle, angle.swapaxes(-1, -2))
+        products = native_abs(whole, field)
+        angle = _symmetric(xp, products / pairs.moduli)
+        both = active | _active(products / pairs.lengths > tolerance, angle, tolerance)
+        added = xp.where(active, native_abs(half, field), products)
+        angle = _symmetric(xp, xp.where(both, added / pairs.moduli, 0.0))
         planes.diagonal(angle)[...] = 0.0
         (second,) = fetch(scaling.largest(angle.sum(axis=-1), None, 0.0))
         # Of nearly equal lengths it may be more than W.
