@@ -181,6 +181,7 @@ class Polynomial:
         # Slopes are rounded so that n of them are right to a bit.
         self._fine = 1 << self.degree.bit_length()
         self._scaled: dict[tuple[float, int], Scaled] = {}
+        self._of_slope: dict[float, tuple[list[int], list[int], int]] = {}
         self._tails: dict[int, float] = {}
         self._errors: dict[int, float] = {}
 
@@ -210,16 +211,23 @@ class Polynomial:
         """Return coefficients for points of about that slope."""
         found = self._scaled.get((slope, bits))
         if found is None:
-            powers = [floor(slope * k) for k in range(self.degree + 1)]
-            top = max(
-                length + power for length, power in zip(self.lengths, powers, strict=True) if length
-            )
+            powers, steps, top = self._powers(slope)
             shifts = [bits + power - top for power in powers]
             re = _shifted(self.re, shifts)
             im = None if self.im is None else _shifted(self.im, shifts)
-            steps = [powers[k + 1] - powers[k] for k in reversed(range(self.degree))]
             found = Scaled(re[::-1], im and im[::-1], powers, steps, top + LOWEST)
             self._scaled[slope, bits] = found
+        return found
+
+    def _powers(self, slope: float) -> tuple[list[int], list[int], int]:
+        """Return what `Scaled` has of a slope for any number of bits."""
+        found = self._of_slope.get(slope)
+        if found is None:
+            powers = [floor(slope * k) for k in range(self.degree + 1)]
+            steps = [powers[k + 1] - powers[k] for k in reversed(range(self.degree))]
+            pairs = zip(self.lengths, powers, strict=True)
+            top = max([length + power for length, power in pairs if length])
+            found = self._of_slope[slope] = powers, steps, top
         return found
 
     def taylor(self, z: Point, bits: int, last: int) -> Taylor:
