@@ -125,7 +125,8 @@ def _turned(
     top = scaling.largest(exponents, -1, 0, keepdims=True)
     top = top - ROOM
     given = backend.ldexp(x, (exponents - top)[..., None], is_complex=kind.is_complex)
-    x, exponents = _normalised(backend, backend.matmul(turn, given, kind=kind), 0 * exponents, kind)
+    x = backend.matmul(turn, given, kind=kind)
+    x, exponents = _normalised(backend, x, 0 * exponents, kind, about=ROOM)
     return x, exponents + top
 
 
@@ -386,17 +387,19 @@ def _limbs_for(size: float, kind: Kind) -> int:
     return next(p.limbs for p in PRECISIONS if p.limbs == kind.limbs or p.eps <= wanted)
 
 
-def _normalised(backend: Backend, x: Block, exponents: Block, kind: Kind) -> tuple[Block, Block]:
+def _normalised(
+    backend: Backend, x: Block, exponents: Block, kind: Kind, about: int = 0
+) -> tuple[Block, Block]:
     """Return vectors with their largest entries near 1, and their exponents.
 
-    Vectors of zeros have the exponent of the largest.
+    Vectors of zeros have the exponent of the largest. Many entries are about ``2**about``.
     """
     bits = scaling.largest(scaling.magnitude_bits(x, kind.is_complex), -1, 0)
     if isinstance(bits, np.ndarray) and bits.size and bits.min() >= _LOW and bits.max() < _HIGH:
         return x, exponents
     more = scaling.exponents_of(bits)
     # Powers of two that many vectors have in common cost less.
-    more = backend.xp.where(abs(more) <= _NEAR, 0, more)
+    more = backend.xp.where(abs(more - about) <= _NEAR, about, more)
     top = scaling.largest(exponents + more, -1, 0, keepdims=True)
     found = backend.xp.where(bits > 0, exponents + more, top)
     return backend.ldexp(x, -more[..., None], is_complex=kind.is_complex), found
