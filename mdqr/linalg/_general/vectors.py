@@ -16,6 +16,7 @@ from mdqr.linalg._general.certificate import Certified, distances
 from mdqr.linalg._general.subspaces.newton import Basis
 from mdqr.linalg._general.subspaces.splitting import eigenvectors
 from mdqr.linalg._spectral.disks import conjugates
+from mdqr.linalg._spectral.jacobi import row_sums
 
 
 class Vectors(NamedTuple):
@@ -53,8 +54,9 @@ def normalised(backend: Backend, x: Block, kind: Kind, is_real: np.ndarray) -> B
     rows = backend.binary("multiply", rows, phase, kind=kind)
     np.put_along_axis(rows[1], place[None], 0.0, axis=-1)
     rows[1] = np.where(is_real[..., None], 0.0, rows[1])
-    squares = [backend.unary("square", part, kind=real) for part in rows]
-    total = backend.reduce("sum", backend.binary("add", *squares, kind=real), kind=real)
+    # The length of a complex vector is that of its parts.
+    parts = np.concatenate([rows[0], rows[1]], axis=-1)
+    total = row_sums(backend, backend.unary("square", parts, kind=real), real)
     length = planes.complexify(backend.unary("sqrt", total, kind=real))[..., None]
     rows = backend.binary("divide", rows, length, kind=kind)
     return rows.swapaxes(-1, -2)

@@ -34,7 +34,7 @@ from mdqr.linalg._shared.operands import (
 from mdqr.linalg._spectral import claims
 from mdqr.linalg._spectral.definite_pair import Pairs, refined
 from mdqr.linalg._spectral.info import SpectralInfo
-from mdqr.linalg._spectral.jacobi import adjoint, ascending, orthogonalise
+from mdqr.linalg._spectral.jacobi import adjoint, ascending, orthogonalise, row_sums
 from mdqr.linalg._spectral.svd import of_tall
 
 # Eigenvalues no larger than that, beside the largest, are noise in float64.
@@ -442,9 +442,9 @@ def _solved(inputs: Inputs, a: Block) -> tuple[Block, Block]:
     vectors = rows.swapaxes(-1, -2)
     image = backend.matmul(a, vectors, kind=kind)
     rows_ = planes.conjugate(rows) if field else rows
-    image = image.swapaxes(-1, -2)
-    values = backend.matmul(rows_[..., None, :], image[..., :, None], kind=kind)[..., 0, 0]
-    values = backend.ldexp(values[0] if field else values, top[:, None])
+    values = backend.binary("multiply", rows_, image.swapaxes(-1, -2), kind=kind)
+    values = row_sums(backend, values[0] if field else values, kind)
+    values = backend.ldexp(values, top[:, None])
     return _in_order(xp, values, vectors)
 
 

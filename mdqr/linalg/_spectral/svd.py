@@ -34,6 +34,7 @@ from mdqr.linalg._spectral.jacobi import (
     adjoint,
     descending,
     orthogonalise,
+    row_sums,
 )
 from mdqr.linalg._spectral.singular_bounds import Triples
 
@@ -478,8 +479,8 @@ def _sorted(inputs: Inputs, found: Orthogonal, top: Block) -> tuple[Block, Block
     xp, real = backend.xp, inputs.kind.real
     # The length of a complex vector is that of its parts.
     parts = xp.concatenate([found.x[0], found.x[1]], axis=-1) if field else found.x
-    squares = backend.matmul(parts[..., None, :], parts[..., :, None], kind=real)
-    lengths = backend.unary("sqrt", squares[..., 0, 0], kind=real)
+    squares = row_sums(backend, backend.unary("square", parts, kind=real), real)
+    lengths = backend.unary("sqrt", squares, kind=real)
     values = backend.ldexp(lengths, found.exponents + top[:, None])
     x, v, order = found.x, found.v, descending(xp, values)
     if order is not None:
