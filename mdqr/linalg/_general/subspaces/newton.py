@@ -24,8 +24,10 @@ _MOST_STEPS = 8
 # steps have to make the sum of all others less.
 _LINKED = 2.0**-6
 _SMALL = 0.25
-# The power of eps that errors of simple eigenvalues reach by steps.
+# The power of eps that errors of simple eigenvalues reach by steps, and the part of what leaves
+# the least one its digits.
 _ENOUGH = 0.75
+_MARGIN = 2.0**-8
 
 
 class Basis(NamedTuple):
@@ -101,12 +103,24 @@ def converged(backend: Backend, a: Block, found: Basis, kind: Kind) -> Basis:
         limit = np.clip(before / found.labels.shape[-1], _LINKED * _SMALL**3, _LINKED)
         found, size, factor = _step(backend, a, found, limit, kind)
         alone = (found.labels == own).all(axis=-1)
-        done = size * factor <= np.where(alone, eps**_ENOUGH, eps)
+        done = size * factor <= np.where(alone, _enough(found, eps), eps)
         found = found._replace(sound=found.sound & (size <= np.minimum(_SMALL, before)))
         if done[found.sound].all():
             return found
         before = np.where(done, before, size / 2)
     return found._replace(sound=found.sound & done)
+
+
+@np.errstate(all="ignore")
+def _enough(found: Basis, eps: float) -> np.ndarray:
+    """Return errors whose squares, times the largest eigenvalue, are below eps of the least one.
+
+    Less where entries of Y say that conditions are large.
+    """
+    sizes = native_abs(planes.diagonal(found.m), True)
+    limit = _MARGIN * np.sqrt(eps * sizes.min(axis=-1) / sizes.max(axis=-1))
+    limit = np.fmin(limit, eps**_ENOUGH) / native_abs(found.y, True).max(axis=(-2, -1))
+    return np.asarray(np.fmax(limit, eps))
 
 
 @np.errstate(all="ignore")
