@@ -92,13 +92,15 @@ def perturbation(
 ) -> Perturbation:
     """Return Z and bounds; with ``Y`` near the inverse of X, ``Z = Y R + G Z``, ``G = I - Y X``.
 
-    Few limbs are enough for Z, the more the larger R is; all are taken for G if that is bounded
-    `closely`.
+    Few limbs are enough for Z, the more the larger R and the smaller an eigenvalue is; all are
+    taken for G if that is bounded `closely`.
     """
     y, x, r, n = found.y, rest.x, rest.r, int(found.x.shape[-1])
     of_r, of_x, of_y = native_abs(r, True), native_abs(x, True), native_abs(y, True)
     conditions = of_y.sum(axis=-1).max(axis=-1) * of_x.sum(axis=-1).max(axis=-1)
     few = precision_for(kind.limbs)
+    sizes = native_abs(planes.diagonal(found.m), True)
+    conditions = conditions * np.fmin(sizes.max(axis=-1) / sizes.min(axis=-1), 2.0**400)
     conditions = conditions * np.maximum(of_r.max(axis=(-2, -1)) / few.eps, 1.0)
     condition = float(conditions[np.isfinite(conditions)].max(initial=1.0))
     if not closely:
