@@ -14,8 +14,8 @@ from mdqr._errors import PrecisionWarning
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
-from mdqr.linalg._factor.determinants.elimination import Scaled, eps_of
-from mdqr.linalg._factor.determinants.inverse import moduli
+from mdqr.linalg._factor.determinants.elimination import Scaled
+from mdqr.linalg._factor.determinants.inverse import eps_of, moduli
 from mdqr.linalg._factor.determinants.problem import Problem, cut_off
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.info import Info
@@ -123,7 +123,7 @@ def det(
     change too many digits: by ``prod(r_i + e_i) - prod(r_i)`` at most, r and e the norms of the
     rows of A and of the errors (J. Hadamard 1893), or relative to the determinant by
     ``prod(1 + m_i) - 1``, m those of the rows of ``A^-1 E``, with an inverse that is shown to be
-    near enough. In od they are corrected by the trace of ``U^-1 L^-1 (P A - L U)``. A determinant
+    near enough. In od they are corrected by the trace of ``A^-1 (P A - L U)``. A determinant
     is an integer times a power of two: once the bound is below half of that the nearest multiple is
     taken, which is exact, zero or not. Matrices that od leaves open are eliminated in integers if
     that takes no longer than about two seconds.

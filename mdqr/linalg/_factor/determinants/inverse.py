@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from mdqr._backend.blocks import to_native
+from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
-from mdqr._limbs.planes import Block, Kind
+from mdqr._limbs.planes import Block, Kind, limb_count, namespace, widen
+from mdqr._precision import PRECISIONS
 
 # More than the rounding errors of sums of float64, and less than all that underflows.
 _UP = 1.0 + 2.0**-30
@@ -23,9 +24,10 @@ class Inverse:
 
     With ``norm(I - X A) <= g < 1`` in the maximum norm, ``A^-1 = (I + H) X`` with ``norm(H) <=
     g / (1 - g)``, which is `spread`, ``(batch,)``: infinity where nothing is proven. `condition`
-    bounds ``trace(abs(A^-1) abs(A))``.
+    bounds ``trace(abs(A^-1) abs(A))``. The block has the limbs of X that were needed.
     """
 
+    block: Block
     moduli: Block
     spread: Block
     condition: Block
@@ -36,6 +38,20 @@ class Inverse:
         y = (self.moduli @ lengths[..., None])[..., 0]
         most = scaling.largest(y, -1, 0.0, keepdims=True)
         return (y + self.spread[..., None] * most) * _UP + _FLOOR
+
+    def replaced(self, places: Block, other: Inverse, is_complex: bool) -> Inverse:
+        """Return this with other inverses, of no fewer limbs, at some places of the batch."""
+        block = widen(self.block, is_complex, limb_count(other.block, is_complex)).copy()
+        block[..., places, :, :] = other.block
+        found = [block]
+        for mine, others in (
+            (self.moduli, other.moduli),
+            (self.spread, other.spread),
+            (self.condition, other.condition),
+        ):
+            found.append(mine.copy())
+            found[-1][places] = others
+        return Inverse(*found)
 
     @np.errstate(all="ignore")
     def trace(self, errors: Block) -> Block:
@@ -50,6 +66,11 @@ def _trace(y: Block, spread: Block) -> Block:
     ) * _UP + _FLOOR
 
 
+def eps_of(kind: Kind) -> float:
+    """Return the unit of the error bounds of a kind."""
+    return next(p.eps for p in PRECISIONS if p.limbs == kind.limbs)
+
+
 def moduli(xp: Any, block: Block, is_complex: bool) -> Block:
     """Return the moduli of leading limbs."""
     return abs(to_native(xp, block, is_complex))
@@ -60,8 +81,8 @@ def of(backend: Backend, a: Block, x: Block, kind: Kind, eps: float) -> Inverse:
     """Return what `x` ``(batch, n, n)``, of one kind, proves as an inverse of `a`.
 
     `eps` is that of the kind; `a` may have more limbs, which count as errors of it. A product of n
-    terms in float64 errs by ``n eps``, complex ones by four times that; n + 16 of these cover the
-    limbs left out too.
+    terms in float64 errs by ``n eps / 2``, complex ones by four times that; n + 16 of these cover
+    the limbs left out too.
     """
     xp, field, n = backend.xp, kind.is_complex, int(a.shape[-1])
     first = planes.widen(
@@ -75,11 +96,21 @@ def of(backend: Backend, a: Block, x: Block, kind: Kind, eps: float) -> Inverse:
         one = xp.broadcast_to(one[..., None, :, :], x.shape)
         left = moduli(xp, backend.residual([(1, one)], x, first, kind=kind), field)
     grown = size @ own
-    slack = 4.0 * (n + 16) * eps
+    slack = (4.0 if field else 1.0) * (n + 16) * (eps / 2.0 if kind.limbs == 1 else 4.0 * eps)
     rows = left.sum(axis=-1) + slack * grown.sum(axis=-1)
+    return of_rows(rows, size, x, grown)
+
+
+@np.errstate(all="ignore")
+def of_rows(rows: Block, size: Block, x: Block, grown: Block) -> Inverse:
+    """Return what is known of X where ``I - X A`` has rows of 1-norms of at most `rows`.
+
+    `size` are the moduli of X, `grown` these times those of A.
+    """
+    xp = namespace(rows)
     g = scaling.largest(rows, -1, 0.0) * _UP + _FLOOR
     spread = xp.where(g < 0.5, g / (1.0 - g), xp.inf)
-    return Inverse(size, spread, _trace(grown, spread))
+    return Inverse(x, size, spread, _trace(grown, spread))
 
 
 @np.errstate(all="ignore")
@@ -91,7 +122,7 @@ def in_float64(backend: Backend, a: Block, is_complex: bool) -> Inverse:
         x = xp.linalg.inv(first)
     except np.linalg.LinAlgError:
         x = xp.stack([_inverse(one) for one in first])
-    block = xp.stack([x.real, x.imag])[:, None] if is_complex else x[None]
+    block = from_native(xp, x, is_complex)
     return of(backend, a, block, Kind(1, is_complex), 2.0**-52)
 
 
