@@ -97,6 +97,23 @@ def test_random_problems_have_all_digits(method, data):
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("precision", PRECISIONS[:3])
+def test_small_components_have_all_digits(method, precision, rng):
+    """Conditions times how much smaller the first unknown is than others are beyond ``1/eps``."""
+    cond = precision.eps**-0.5 if method == "householder" else min(1e8, precision.eps**-0.25)
+    for _ in range(4):
+        a = random(3, 6, precision, rng, cond)
+        b = cases.random(3, 2, precision, float, rng)
+        x = quiet(a, b, method=method, rcond=0).x
+        b = b[:, 0] - x[0, 0] / x[0, 1] * b[:, 1]
+        fit = quiet(a, b, method=method, rcond=0)
+        exact = cases.shortest_solution(a, b[:, None])
+        assert_close(fit.x[:, None], exact, ulps=1)
+        check_bounds(fit, exact)
+        assert fit.info.digits.min() == precision.digits
+
+
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("cond", [1e1, 1e8])
 def test_complex_problems(precision, method, cond, rng):
     a = random(4, 7, precision, rng, cond, complex)

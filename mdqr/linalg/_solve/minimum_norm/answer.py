@@ -9,7 +9,7 @@ x is rounded once: it has all digits, where y alone would leave as many missing 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -163,6 +163,16 @@ class _Correction(NamedTuple):
     limbs: int
 
 
+class _Reached(NamedTuple):
+    """y, x and what its last rounding cut off, the bound of errors, and whether it is as wanted."""
+
+    y: Block
+    x: Block
+    low: Block
+    error: Block
+    done: bool
+
+
 @dataclass
 class _Problem:
     """A problem, not empty: c is `given` in the rows of the system, its columns near 1."""
@@ -180,28 +190,52 @@ class _Problem:
 
         That is one of the distance before the last rounding, float64 ``(..., n, k)``.
         """
-        system, kind = self.system, self.system.kind
-        eps, later = precision_for(kind.limbs).eps, _next(kind.limbs)
-        first: tuple[int, ...] = (kind.limbs,)
+        system, limbs = self.system, self.system.kind.limbs
+        first: tuple[int, ...] = (limbs,)
         if self.basis.limbs == 1:
-            first, later = (*(k for k in _LEVELS if k < kind.limbs), max(kind.limbs, 2)), 2
+            first = (*(k for k in _LEVELS if k < limbs), max(limbs, 2))
         found = self._corrected(None, self.c, first, 53.0 * first[-1])
-        y, x, before = system.rounded(found.low), None, None
+        y = system.rounded(found.low)
+        reached = self._refined(y, 2 if self.basis.limbs == 1 else _next(limbs))
+        x, low, error, y = reached.x, reached.low, reached.error, reached.y
+        if not reached.done:
+            exact, v = self._exact(system.rounded(y))
+            x = system.backend.xp.where(exact, v, x)
+            low, error = (system.backend.xp.where(exact, 0.0, each) for each in (low, error))
+            x, low, error = self._extended(y, x, low, error)
+        return Solution(x, y, y, self.sizes, low), error
+
+    def _refined(self, y: Block, later: int) -> _Reached:
+        """Correct y and what it leaves, in `later` limbs, until x is right or nothing changes."""
+        system, limbs = self.system, self.system.kind.limbs
+        wanted, x, before = _WANTED * precision_for(self.basis.system.kind.limbs).eps, None, None
         for more in reversed(range(_MOST_ROUNDS)):
             at = self._evaluated(y, x)
-            found = self._corrected(at.w, at.s, (later,), 53.0 * kind.limbs - np.log2(_WANTED))
+            found = self._corrected(at.w, at.s, (later,), 53.0 * limbs - np.log2(_WANTED))
             (x, low), error = system.add_rounded(at.v, found.h), self._bound(at, found)
-            done = (error <= _WANTED * eps * system.size(x)).all()
+            done = (error <= wanted * system.size(x)).all()
             idle = done if before is None else done | ~(error < _PROGRESS * before).any()
             done, idle = system.checks.settle(done, idle)
             if idle or not more:
                 break
             y, before = system.rounded(y, found.low), error
-        if not done:
-            exact, v = self._exact(system.rounded(y, found.low))
-            x = system.backend.xp.where(exact, v, x)
-            low, error = (system.backend.xp.where(exact, 0.0, each) for each in (low, error))
-        return Solution(x, y, y, self.sizes, low), error
+        return _Reached(system.rounded(y, found.low), x, low, error, bool(done))
+
+    def _extended(self, y: Block, x: Block, low: Block, error: Block) -> tuple[Block, Block, Block]:
+        """Find components that are still short in the next precision, by the same factors."""
+        system, xp = self.system, self.system.backend.xp
+        limbs = _next(system.kind.limbs)
+        short = error > _WANTED * precision_for(system.kind.limbs).eps * system.size(x)
+        (some,) = system.checks.settle((short & (error < xp.inf)).any())
+        if limbs == system.kind.limbs or not some:
+            return x, low, error
+        wide = replace(system, kind=system.kind._replace(limbs=limbs))
+        y = planes.widen(y, system.kind.is_complex, limbs)
+        found = replace(self, system=wide)._refined(y, _next(limbs))
+        better = system.add_rounded(found.x, found.low)
+        use = found.error < error
+        x, low = (xp.where(use, new, old) for new, old in zip(better, (x, low), strict=True))
+        return x, low, xp.where(use, found.error, error)
 
     def _corrected(
         self, w: Block | None, s: Block, levels: tuple[int, ...], bits: float
