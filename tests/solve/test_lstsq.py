@@ -167,6 +167,30 @@ def test_scaled_problems(multiple, rows, columns, rng):
     check_bounds(fit, x)
 
 
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("size", [1e30, 1e50, 1e130])
+def test_residuals_beside_rows_that_hold_exactly(size, weighted, dtype, rng):
+    """Of such a row ``b - A x`` has what is missing of x times its length, above all others."""
+    m, n, heavy = 40, 6, rng.permutation(40)[:6]
+    a = mdqr.random.normal((m, n), dtype=dtype, precision=mdqr.d, rng=rng)
+    b = mdqr.random.normal((m, 2), dtype=dtype, precision=mdqr.d, rng=rng)
+    factors = np.ones(m)
+    factors[heavy] = 2.0 ** np.round(np.log2(size))
+    if weighted:
+        fit = lstsq(a, b, weights=factors**2)
+    else:
+        fit = lstsq(a * factors[:, None], b * factors[:, None])
+    # Complex problems are real ones of twice the size.
+    parts = [mdqr.concatenate([x.real, x.imag]) for x in (a, 1j * a, b)] if a.is_complex else None
+    left, right = (a, b) if parts is None else (mdqr.concatenate(parts[:2], axis=1), parts[2])
+    weights = np.tile(factors**2, 1 + a.is_complex)
+    _, squares, _ = cases.rational_solution(left, right, weights)
+    for k in range(2):
+        assert fit.residuals.to_fractions()[k] == pytest.approx(squares[k], rel=1e-12)
+        wanted, found = root(squares[k] / (m - n)), fit.info.residual_std[k].to_mpmath().item()
+        assert abs(found - wanted) <= wanted * 1e-12
+
+
 @pytest.mark.parametrize("span", [0, 30, 200])
 def test_weights_are_taken_exactly(precision, span, rng):
     a = cases.random(15, 5, precision, float, rng, cond=10)

@@ -15,7 +15,7 @@ from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._shared.operands import Inputs, precision_for
 from mdqr.linalg._solve.householder.augmented import Solution
 from mdqr.linalg._solve.structure import reached
-from mdqr.linalg._solve.system import System, sum_of_squares
+from mdqr.linalg._solve.system import System
 
 _SMALLEST, _NORMAL = 2.0**-1074, 2.0**-1021
 # Components are promised to so many eps.
@@ -153,12 +153,6 @@ class Answer:
     def r(self) -> Scaled:
         """The residuals, as `b`."""
         return self._together([(part.solution.r, part.powers) for part in self._parts])
-
-    @property
-    def squares(self) -> Scaled:
-        """The (weighted) sums of squares of the residuals, real ``(..., k)``, in units as `r`."""
-        r = self.r
-        return Scaled(sum_of_squares(self.system, r.block), r.exponents)
 
     def _together(self, pairs: list[Pair]) -> Scaled:
         """Return the sum of blocks that columns were multiplied by powers of two."""

@@ -43,7 +43,8 @@ from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant
 from mdqr.linalg._solve.minimum_norm.deficient import Problem as RankProblem
 from mdqr.linalg._solve.minimum_norm.deficient import by_rank, weighted_rows
 from mdqr.linalg._solve.minimum_norm.wide import Wide
-from mdqr.linalg._solve.system import System, inner_products
+from mdqr.linalg._solve.residuals import orthogonal
+from mdqr.linalg._solve.system import System, inner_products, sum_of_squares
 from mdqr.linalg._solve.ways.methods import Problem, answer, check_method
 from mdqr.linalg._solve.ways.small import SmallAnswer, small_solution
 from mdqr.linalg._solve.weights import Weights, weights_of
@@ -441,10 +442,11 @@ def _result(
     """Wrap everything; `rows` tells those of positive weight."""
     size = moduli(found.x, inputs.is_complex)
     constant = has_constant(inputs.blocks[0], inputs.kind, rows, found.system.checks)
-    sums = found.squares
+    r = orthogonal(found.system, found.r, condition)
+    sums = Scaled(sum_of_squares(found.system, r.block), r.exponents)
     squares = inputs.backend.ldexp(sums.block, 2 * sums.exponents)
     info = LstsqInfo(
-        partial(_fit_of_answer, found, inputs, rows, is_vector, size, errors, constant),
+        partial(_fit_of_answer, found, r, inputs, rows, is_vector, size, errors, constant),
         partial(_report, found, is_vector),
         inputs.precision,
         method=found.method,
@@ -494,6 +496,7 @@ def _report(answer: Answer, is_vector: bool) -> Report:
 
 def _fit_of_answer(
     found: Answer,
+    r: Scaled,
     inputs: Inputs,
     rows: Block | None,
     is_vector: bool,
@@ -502,7 +505,7 @@ def _fit_of_answer(
     constant: Block,
 ) -> Fit:
     """Return what statistics need of an answer."""
-    known = found.r, rows, is_vector, size, errors, constant, found.held
+    known = r, rows, is_vector, size, errors, constant, found.held
     return Fit(inputs, found.system, found.b, *known)
 
 
