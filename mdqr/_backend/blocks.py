@@ -181,6 +181,12 @@ def from_native(xp: ModuleType, values: Block, is_complex: bool) -> Block:
     return block
 
 
+def turned(x: Block) -> Block:
+    """Return ``x^H`` of float64 or complex128 matrices; of real ones a view, as of a transpose."""
+    transposed = x.swapaxes(-1, -2)
+    return transposed.conj() if x.dtype.kind == "c" else transposed
+
+
 def float_matmul(
     xp: ModuleType,
     a: Block,

@@ -10,7 +10,7 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from mdqr._backend.blocks import from_native, to_native
+from mdqr._backend.blocks import from_native, to_native, turned
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.triangular import Triangle
@@ -119,7 +119,7 @@ def _largest_singular_value(triangle: Triangle, x: Block) -> Block:
     first = planes.first_limbs(triangle.block, field, 1)
     shift = triangle.rows[..., :, None] + triangle.columns[..., None, :]
     r = to_native(xp, xp.ldexp(first, -shift), field)
-    adjoint = r.swapaxes(-1, -2).conj()
+    adjoint = turned(r)
     for step in range(_POWER_STEPS):
         # Columns near norm 1: four steps multiply by less than (m n)**4.
         if step % _STEPS_IN_RANGE == 0:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from mdqr._backend.blocks import from_native, to_native
+from mdqr._backend.blocks import from_native, to_native, turned
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.checks import Checks, fetch
@@ -222,8 +222,8 @@ def _of_float64(found: ApproximateInverse, a: Block) -> tuple[Block, Block]:
     if found.is_square:
         rows = sizes_x + (abs(one - x @ a) + unit * (sizes_x @ sizes_a)) @ sizes_x
         return rows, rows @ rows.swapaxes(-1, -2)
-    adjoint, b = x.swapaxes(-1, -2).conj(), a @ x
-    b_adjoint = b.swapaxes(-1, -2).conj()
+    adjoint, b = turned(x), a @ x
+    b_adjoint = turned(b)
     sizes = abs(b_adjoint)
     # With b of orthonormal columns x b^H is A^+; they are nearly so, and b is rounded.
     off = unit * (sizes_a @ sizes_x + abs(b))

@@ -45,13 +45,13 @@ def _part(
 ) -> tuple[Block, Block]:
     """Return bounds of the parts of residuals in the range of A, and whether squares show them.
 
-    `gradient` is ``A^H W r``, in float64 by default.
+    `gradient` is ``A^H W r``, in float64 by default; its sign and conjugate change no modulus.
     """
     xp, field = system.backend.xp, system.kind.is_complex
     a, r = (to_native(xp, block, field) for block in (system.a, r))
     weighted = r if system.weight is None else to_native(xp, system.weight, field) * r
     if gradient is None:
-        found = a.swapaxes(-1, -2).conj() @ weighted
+        found = a.swapaxes(-1, -2) @ weighted.conj()
     else:
         found = to_native(xp, gradient, field)
     part = xp.asarray(condition)[..., None] * (abs(found) ** 2).sum(axis=-2) ** 0.5

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mdqr._backend.blocks import to_native
+from mdqr._backend.blocks import to_native, turned
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._solve.minimum_norm.wide import Wide
@@ -49,7 +49,7 @@ class Basis:
         xp, is_complex = system.backend.xp, system.kind.is_complex
         a = to_native(xp, system.a, is_complex)
         x = inverse.native
-        b = xp.abs(a.swapaxes(-1, -2).conj() @ x)
+        b = xp.abs(turned(a) @ x)
 
         def solve(v: Block) -> Block:
             return inverse.times(v)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.blocks import from_native, to_native
+from mdqr._backend.blocks import from_native, to_native, turned
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
@@ -120,7 +120,7 @@ class ApproximateInverse:
             x = self.x.swapaxes(-1, -2) if adjoint else self.x
             v = planes.first_limbs(v, field, limbs)
             return self.backend.matmul(x, v, conj_a=adjoint, kind=self.kind)
-        x = self.native.swapaxes(-1, -2).conj() if adjoint else self.native
+        x = turned(self.native) if adjoint else self.native
         return from_native(xp, x @ to_native(xp, v, field), field)
 
 
@@ -264,7 +264,7 @@ class Operand:
         # The last term is for the rounding of p, and what underflows in it.
         off = plan.off + 4 * U * (1 + norm)
         error = unit * (norm**2 + self.columns**0.5)
-        g = split.multiplied(self.backend, p.swapaxes(-1, -2).conj(), p)
+        g = split.multiplied(self.backend, turned(p), p)
         return Gram(self, plan, x, g, off, error)
 
     def changed(self, x: Block, t: Block, absolute: Block) -> tuple[Block, Block]:
@@ -320,7 +320,7 @@ class Gram:
         t = 0.5 * e + 0.375 * multiplied(e, e)
         x, lost = operand.changed(self.x, t, self.plan.absolute)
         h = self.g + multiplied(self.g, t)
-        g = h + multiplied(t.swapaxes(-1, -2).conj(), h)
+        g = h + multiplied(turned(t), h)
         size, left = _frobenius(xp, t), _frobenius(xp, e)
         unit = constant(Kind(1, operand.is_complex), operand.columns)
         error = self.error * (1 + size) ** 2
@@ -361,7 +361,7 @@ def largest_singular_value(xp: ModuleType, a: Block) -> Block:
         (place * (place + 1.0) * _GOLDEN) % 1.0 - 0.5, (*a.shape[:-2], len(place), 1)
     )
     # Vectors shrink by the order at most, and no square of them vanishes.
-    unit, adjoint = 1.0 / _frobenius(xp, a), a.swapaxes(-1, -2).conj()
+    unit, adjoint = 1.0 / _frobenius(xp, a), turned(a)
     for _ in range(_POWER_STEPS):
         last, y = x, unit * (a @ x)
         x = unit * (adjoint @ y)

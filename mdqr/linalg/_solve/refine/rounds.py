@@ -17,7 +17,7 @@ from types import ModuleType
 
 import numpy as np
 
-from mdqr._backend.blocks import from_native
+from mdqr._backend.blocks import from_native, turned
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
@@ -260,7 +260,7 @@ def _inverse(operand: Operand, p: Block, checks: Checks, *, shifts: bool = False
     xp = operand.backend.xp
     if operand.is_square:
         return _or_nan(xp, xp.linalg.inv, p)
-    gram = split.multiplied(operand.backend, p.swapaxes(-1, -2).conj(), p)
+    gram = split.multiplied(operand.backend, turned(p), p)
     lower = _or_nan(xp, xp.linalg.cholesky, gram)
     regular = _is_regular(lower)
     if not checks.settle(regular.all())[0]:
@@ -268,7 +268,7 @@ def _inverse(operand: Operand, p: Block, checks: Checks, *, shifts: bool = False
         sound = None if shifted is None else checks.settle(xp.isfinite(shifted).all())[0]
         other = shifted if sound else _lower_by_qr(xp, p)
         lower = xp.where(regular[..., None, None], lower, other)
-    return _or_nan(xp, partial(inverse_of_lower, xp), lower).swapaxes(-1, -2).conj()
+    return turned(_or_nan(xp, partial(inverse_of_lower, xp), lower))
 
 
 def _is_regular(lower: Block) -> Block:
@@ -288,7 +288,7 @@ def _lower_by_qr(xp: ModuleType, p: Block) -> Block:
     r = xp.linalg.qr(p, mode="r").copy()
     diagonal, sizes = planes.diagonal(r), xp.abs(r).max(axis=-2)
     diagonal[...] = xp.where(xp.abs(diagonal) < U * sizes, U * sizes, diagonal)
-    return r.swapaxes(-1, -2).conj()
+    return turned(r)
 
 
 def _or_nan(xp: ModuleType, make: Callable[[Block], Block], a: Block) -> Block:
