@@ -24,6 +24,7 @@ from mdqr._backend.exact import ExactProducts
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
+from mdqr._precision import PRECISIONS
 from mdqr.linalg._factor.determinants.inverse import Inverse, eps_of, moduli, of_rows
 from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared.checks import fetch
@@ -63,7 +64,8 @@ def trace(known: Elimination, inverse: Inverse, limit: float) -> Trace:
     """
     kind, xp = known.kind, known.xp
     limbs = planes.limb_count(inverse.block, kind.is_complex)
-    steps = [partial(known.solved_inverse, limbs=n) for n in (2, 4, 8) if limbs < n <= kind.limbs]
+    more = (p.limbs for p in PRECISIONS if limbs < p.limbs <= kind.limbs)
+    steps = [partial(known.solved_inverse, limbs=count) for count in more]
     if limbs == 1:
         steps.insert(0, partial(improved, known))
     while True:
