@@ -81,6 +81,11 @@ class Precision:
         return 53 * self.limbs
 
     @property
+    def next(self) -> Precision:
+        """The next higher precision, or the highest itself."""
+        return PRECISIONS[min(PRECISIONS.index(self) + 1, len(PRECISIONS) - 1)]
+
+    @property
     def huge(self) -> float:
         """The largest double."""
         return float_info.max

@@ -381,14 +381,24 @@ def _solved(
         counts = weights.positive[..., None]
         blocks = [inputs.backend.xp.where(counts, block, 0.0) for block in inputs.blocks]
         inputs = inputs._replace(blocks=blocks)
-    system = _system(caller, inputs, weights, checks, callback)
 
-    def decide(system: System, found: _rank.Decisive) -> np.ndarray:
-        return _rank.decide(system.factored, found, eps, rcond, inputs)
+    def problem_in(work: Precision, weights: Weights) -> Problem:
+        operands = inputs._replace(work=work)
 
-    problem = Problem(system, inputs.blocks[1], inputs, limit, decide, callback)
+        def decide(system: System, found: _rank.Decisive) -> np.ndarray:
+            return _rank.decide(system.factored, found, eps, rcond, operands)
+
+        def raised() -> Problem:
+            higher = inputs._replace(work=work.next)
+            return problem_in(work.next, weights_of(caller.function, higher, given, checks))
+
+        system = _system(caller, operands, weights, checks, callback)
+        limit = _limit(operands, eps, rcond)
+        return Problem(system, operands.blocks[1], operands, limit, decide, callback, raised)
+
+    problem = problem_in(inputs.work, weights)
     found, condition, rank = answer(problem, method, small, verified=verified)
-    _rank.warn_if_deficient(caller, rank, system.factored.columns)
+    _rank.warn_if_deficient(caller, rank, problem.system.factored.columns)
     found.warn(condition)
     known = condition, rank, weights.positive, errors
     return _result(inputs, found, *known, is_vector=is_vector, batched=batched)

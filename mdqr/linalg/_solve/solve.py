@@ -217,7 +217,7 @@ def _solved(
     if small is not None and small.promised:
         found, condition = small, small.found.condition
     else:
-        found, condition = _scaled(data, checks, small, limit, method, callback, verified)
+        found, condition = _scaled(data, checks, small, method, callback, verified)
     # Most are good enough for all data.
     if condition.size and n * condition.max() * PRECISIONS[0].eps >= 1.0:
         warn_if_undetermined(data, condition)
@@ -229,27 +229,32 @@ def _scaled(
     data: Data,
     checks: Checks,
     small: SmallAnswer | None,
-    limit: float,
     method: str,
     callback: Callback | None,
     verified: bool,
 ) -> tuple[Answer, np.ndarray]:
     """Return the answer of scaled systems, and their conditions."""
-    (caller, inputs, (a, b), *_), n = data, data.blocks[0].shape[-1]
+    caller, inputs, (a, b), *_ = data
     for name, block in zip(caller[1:], (a, b), strict=True):
         checks.require_finite(caller.function, name, block, inputs.is_complex)
     bits = scaling.magnitude_bits(a, inputs.is_complex)
     require_columns(caller, checks, bits)
     rows = scaling.row_powers(bits)
-    system = System.of(
-        caller, inputs.backend, a, checks, kind=inputs.kind, rows=rows, callback=callback
-    )
 
-    def decide(system: System, found: Decisive) -> np.ndarray:
-        require_regular(system, found, inputs.work)
-        return np.full(found.value.shape, n)
+    def problem_in(work: Precision) -> Problem:
+        given, n = inputs._replace(work=work), data.blocks[0].shape[-1]
+        system = System.of(
+            caller, inputs.backend, a, checks, kind=given.kind, rows=rows, callback=callback
+        )
 
-    problem = Problem(system, b, inputs, limit, decide, callback)
-    found, condition, _ = answer(problem, method, small, verified=verified)
+        def decide(system: System, found: Decisive) -> np.ndarray:
+            require_regular(system, found, work)
+            return np.full(found.value.shape, n)
+
+        return Problem(
+            system, b, given, n * work.eps, decide, callback, lambda: problem_in(work.next)
+        )
+
+    found, condition, _ = answer(problem_in(inputs.work), method, small, verified=verified)
     found.warn(condition)
     return found, condition
