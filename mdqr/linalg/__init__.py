@@ -18,21 +18,18 @@ from mdqr.linalg._general.results import EigInfo, EigResult
 from mdqr.linalg._general.schur import SchurResult, schur
 from mdqr.linalg._general.schur_info import SchurInfo
 from mdqr.linalg._products.matmul import matmul
-from mdqr.linalg._products.norms import norm
 from mdqr.linalg._products.standard import (
     cross,
     diagonal,
-    matrix_norm,
-    matrix_power,
     matrix_transpose,
     outer,
     tensordot,
     trace,
     vecdot,
-    vector_norm,
 )
 from mdqr.linalg._roots.roots import RootsResult, companion, roots
 from mdqr.linalg._shared.info import Info
+from mdqr.linalg._solve.by_inverse import cond, matrix_power
 from mdqr.linalg._solve.info import LstsqInfo
 from mdqr.linalg._solve.lstsq import LstsqResult, lstsq
 from mdqr.linalg._solve.minimum_norm.deficient import RankInfo
@@ -40,7 +37,8 @@ from mdqr.linalg._solve.solve import inv, solve
 from mdqr.linalg._spectral.eigh import EighResult, eigh, eigvalsh
 from mdqr.linalg._spectral.info import SpectralInfo
 from mdqr.linalg._spectral.nearest import LowRankResult, PolarResult, lowrank, polar
-from mdqr.linalg._spectral.rank import cond, matrix_rank, null_space, pinv
+from mdqr.linalg._spectral.norms import matrix_norm, norm, vector_norm
+from mdqr.linalg._spectral.rank import matrix_rank, null_space, pinv
 from mdqr.linalg._spectral.svd import SVDResult, svd, svdvals
 from mdqr.linalg._update.api import qr_delete, qr_insert, qr_update
 from mdqr.linalg._update.lstsq import UpdatableLstsq

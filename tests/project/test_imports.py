@@ -36,6 +36,11 @@ LAYERS = """
     mdqr._io
     mdqr._array
     mdqr
+    mdqr.linalg._shared
+    mdqr.linalg._products
+    mdqr.linalg._factor
+    mdqr.linalg._spectral
+    mdqr.linalg._solve  mdqr.linalg._general  mdqr.linalg._roots  mdqr.linalg._update
     mdqr.linalg  mdqr.config  mdqr.plot
     mdqr.array_api
     mdqr.tensorcore  mdqr.series
@@ -65,9 +70,6 @@ LATER = {
         "mdqr.series.plot": "it is loaded when it is asked for",
     },
     "mdqr.series": {"mdqr.series.plot": "it is loaded when it is asked for"},
-    "mdqr.linalg._products.standard": {
-        "mdqr.linalg._solve.solve": "inverses of matrix_power lie above"
-    },
     "mdqr.linalg._update.operands": {
         "mdqr.linalg._update.arithmetic.cuda_floats": "CUDA is loaded for the first array on a GPU"
     },
@@ -116,6 +118,7 @@ SMALLER_FILES = {
     "mdqr/_functions/power.py": "powers and polynomials: what has operands of two meanings",
     "mdqr/_limbs/rounding_mode.py": "one check, under limbs, conversions and backends",
     "mdqr/linalg/_shared/caller.py": "what messages call a function, under all of them",
+    "mdqr/linalg/_products/standard.py": "functions of one line, with their docstrings",
     "mdqr/linalg/_spectral/info.py": "what two functions return",
     "mdqr/linalg/_general/regularity.py": "a proof in integers, beside what computes in limbs",
     "mdqr/linalg/_solve/householder/separate.py": "blocks of a matrix, for two files",

@@ -21,6 +21,11 @@ class Caller(NamedTuple):
     b: str = "b"
 
     @property
+    def wants_square(self) -> bool:
+        """Whether its matrices are square: without full rank they are called singular."""
+        return self.function in ("solve", "inv", "matrix_power", "cond")
+
+    @property
     def has_options(self) -> bool:
         """Whether messages may name options of `lstsq`, `solve` and `inv`."""
         return self.function in ("lstsq", "solve", "inv")

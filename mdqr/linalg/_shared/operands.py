@@ -111,6 +111,12 @@ def gather(*values: Any, precision: Precision | str | None, trimmed: bool = True
     return Inputs(answer, work, is_complex, blocks)
 
 
+def as_array(x: Any, precision: Precision | str | None) -> MDArray:
+    """Return an operand as an array of the precision of the answer, by default its own."""
+    inputs = gather(x, precision=precision)
+    return inputs.wrap(planes.widen(inputs.blocks[0], inputs.is_complex, inputs.kind.limbs))
+
+
 def _have_one_kind(values: tuple[Any, ...]) -> bool:
     """Return whether all are arrays of one kind in host memory: nothing has to be converted."""
     first = values[0]

@@ -10,7 +10,7 @@ from mdqr._limbs import scaling
 from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.householder import Factors
 from mdqr.linalg._factor.triangular import Triangle
-from mdqr.linalg._shared.caller import INV, LSTSQ, SOLVE, Caller
+from mdqr.linalg._shared.caller import LSTSQ, Caller
 from mdqr.linalg._shared.checks import Checks, first_true, of_batch
 
 
@@ -67,4 +67,4 @@ def require_columns(caller: Caller, checks: Checks, bits: Block, line: str = "co
 
 def _what(caller: Caller) -> str:
     """Return the word for a matrix without full rank: square ones are singular."""
-    return "singular" if caller in (SOLVE, INV) else "rank deficient"
+    return "singular" if caller.wants_square else "rank deficient"

@@ -182,14 +182,40 @@ def inv(
     >>> mdqr.linalg.inv(mdqr.array([[2.0, 1.0], [7.0, 4.0]], precision=mdqr.qd)).to_numpy().tolist()
     [[4.0, -1.0], [-7.0, 2.0]]
     """
-    check_method("inv", method, verified=verified)
-    check_callback("inv", callback)
-    check_data_error("inv", data_error, NAMES[:1])
+    return inverse_for(
+        INV,
+        a,
+        method=method,
+        verified=verified,
+        precision=precision,
+        data_error=data_error,
+        return_info=return_info,
+        callback=callback,
+    )
+
+
+def inverse_for(
+    caller: Caller,
+    a: Any,
+    *,
+    method: str = "auto",
+    verified: bool = False,
+    precision: Precision | str | None = None,
+    data_error: Mapping[str, Any] | None = None,
+    return_info: bool = False,
+    callback: Callback | None = None,
+) -> Any:
+    """Do what `inv` does, with messages and warnings in the words of another public function."""
+    function = caller.function
+    check_method(function, method, verified=verified)
+    check_callback(function, callback)
+    check_data_error(function, data_error, NAMES[:1])
     inputs = gather(a, precision=precision)
-    n, field, xp = square_order("inv", "a", inputs.shape(0)), inputs.is_complex, inputs.backend.xp
-    inputs = inputs._replace(blocks=[*inputs.blocks, Kind(1, field).identity(xp, (n, n))])
-    with memory_guard("inv", inputs, 6 * n * n, "take fewer unknowns"):
-        return _solved(INV, inputs, (a,), data_error, method, callback, verified, return_info)
+    n, xp = square_order(function, caller.a, inputs.shape(0)), inputs.backend.xp
+    one = Kind(1, inputs.is_complex).identity(xp, (n, n))
+    inputs = inputs._replace(blocks=[*inputs.blocks, one])
+    with memory_guard(function, inputs, 6 * n * n, "take fewer unknowns"):
+        return _solved(caller, inputs, (a,), data_error, method, callback, verified, return_info)
 
 
 def _solved(

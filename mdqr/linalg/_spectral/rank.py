@@ -10,15 +10,13 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._errors import PrecisionWarning
-from mdqr._functions.comparison import isfinite, where
+from mdqr._functions.comparison import where
 from mdqr._functions.creation import asarray
-from mdqr._functions.sequences import stack
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import device_of
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
 from mdqr.linalg._products.matmul import matmul
-from mdqr.linalg._products.norms import norm
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import (
@@ -28,7 +26,6 @@ from mdqr.linalg._shared.operands import (
     gather,
     matrix_shape,
 )
-from mdqr.linalg._solve.solve import inv
 from mdqr.linalg._spectral.inverse_bounds import pseudo_inverse_info
 from mdqr.linalg._spectral.jacobi import adjoint
 from mdqr.linalg._spectral.nearest import above_rounding, values_above_rounding
@@ -96,7 +93,7 @@ def matrix_rank(
         values = svdvals(A, precision=precision)
         least = _column(given, tol)
     else:
-        near, relative = _near_one(given)[0], _relative(given, A, rtol)
+        near, relative = near_one(given)[0], _relative(given, A, rtol)
         if _hides_rounding(given, relative):
             values = values_above_rounding("matrix_rank", gather(near, precision=given.precision))
         else:
@@ -104,72 +101,6 @@ def matrix_rank(
         least = _part_of_largest(values, relative)
     found = (values > least).sum(axis=-1)
     return int(found) if not values.shape[:-1] else found
-
-
-def cond(
-    x: Any, p: float | str | None = None, *, precision: Precision | str | None = None
-) -> MDArray:
-    """Return condition numbers; as `numpy.linalg.cond`.
-
-    Parameters
-    ----------
-    x : array_like
-        Matrices ``(..., m, n)``; square ones unless `p` is None, 2 or -2.
-    p : {None, 1, -1, 2, -2, inf, -inf, "fro"}, optional
-        The norm; None means 2. -2 gives the inverse of the condition in the 2-norm.
-    precision : Precision or str, optional
-        The precision of the condition; by default that of `x`.
-
-    Returns
-    -------
-    MDArray
-        The conditions, ``(...)``. Infinite for matrices of zeros, and where `inv` finds an exact
-        zero as a pivot; singular matrices of which rounding leaves more than zeros have conditions
-        of about ``1 / eps``, as in NumPy.
-
-    Raises
-    ------
-    ValueError
-        If `p` is no norm, or a matrix has no entries.
-    numpy.linalg.LinAlgError
-        As `svd`; if `p` is not None, 2 or -2 and a matrix is not square.
-
-    Examples
-    --------
-    >>> import mdqr
-    >>> i = mdqr.arange(1, 11, precision=mdqr.qd)
-    >>> mdqr.linalg.cond(1 / (i[:, None] + i - 1)).to_strings(digits=20).item()
-    '16026286870216.882788'
-    >>> mdqr.linalg.cond(mdqr.zeros((2, 2), precision=mdqr.qd)).to_numpy().item()
-    inf
-    """
-    given = gather(x, precision=precision)
-    m, n = matrix_shape("cond", "x", given.shape(0))
-    if not min(m, n):
-        raise ValueError("cond: a matrix without entries has no condition")
-    if p is not None and p not in (2, -2):
-        return _by_inverse(x, p, precision)
-    values = svdvals(_near_one(given)[0], precision=given.precision)
-    largest, smallest = values[..., 0], values[..., -1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if p == -2:
-            return where(largest > 0, smallest / largest, np.inf)
-        return where(smallest > 0, largest / smallest, np.inf)
-
-
-def _by_inverse(x: Any, p: float | str, precision: Precision | str | None) -> MDArray:
-    """Return conditions by the inverses, infinite for matrices that `inv` calls singular."""
-    sizes = norm(x, p, axis=(-2, -1), precision=precision)
-    try:
-        return sizes * norm(inv(x, precision=precision), p, axis=(-2, -1))
-    except np.linalg.LinAlgError:
-        given = asarray(x, precision=sizes.precision)
-        if given.shape[-2] != given.shape[-1] or not bool(isfinite(sizes).all()):
-            raise
-    if given.ndim == 2:
-        return sizes + np.inf
-    found = [_by_inverse(each, p, precision) for each in given.reshape(-1, *given.shape[-2:])]
-    return stack(found).reshape(sizes.shape)
 
 
 @overload
@@ -259,7 +190,7 @@ def pinv(
         raise ValueError("pinv: give rcond or rtol")
     given = gather(a, precision=precision)
     matrix_shape("pinv", "a", given.shape(0))
-    near, top = _near_one(given)
+    near, top = near_one(given)
     tolerance = rtol if rcond is None else rcond
     relative = _relative(given, a, tolerance)
     if _hides_rounding(given, relative):
@@ -331,14 +262,14 @@ def null_space(
     given = gather(A, precision=precision)
     if len(given.shape(0)) != 2:
         raise ValueError(f"null_space: A must be a matrix; got shape {given.shape(0)}")
-    _, s, vh = svd(_near_one(given)[0], precision=given.precision)
+    _, s, vh = svd(near_one(given)[0], precision=given.precision)
     kept = s > _part_of_largest(s, _relative(given, A, rcond))
     if rcond is None:
         _warn_of_truncation("null_space", given, s, kept)
     return vh[int(kept.sum()) :].mT.conj()
 
 
-def _near_one(given: Inputs) -> tuple[MDArray, Block]:
+def near_one(given: Inputs) -> tuple[MDArray, Block]:
     """Return matrices ``2**-top a`` with entries near 1, and top: int64 ``(...)``.
 
     Small singular values of small matrices would have few digits, or underflow.

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._core.axes import counted_axes
 from mdqr._errors import advised, shown
+from mdqr._functions import reductions
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
-from mdqr.linalg._shared.operands import Inputs, as_integer, gather
+from mdqr.linalg._shared.operands import Inputs, as_array, as_integer, gather
 from mdqr.linalg._spectral.svd import decomposed, folded
 
 _MATRIX_ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
@@ -94,6 +96,101 @@ def norm(
         shape = tuple(1 if i in axes else size for i, size in enumerate(inputs.shape(0)))
         found = found.reshape(found.shape[0], *shape)
     return inputs.wrap(found, is_complex=False)
+
+
+def vector_norm(
+    x: Any,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+    ord: float = 2,
+    precision: Precision | str | None = None,
+) -> MDArray:
+    """Return the norm of vectors, which may lie along several axes.
+
+    Parameters
+    ----------
+    x : array_like
+        The vectors.
+    axis : int or tuple of int, optional
+        Their axes; all by default.
+    keepdims : bool, optional
+        Keep the reduced axes with length 1.
+    ord : int or float, optional
+        As in `mdqr.linalg.norm` for vectors.
+    precision : Precision or str, optional
+        The precision of the norm; by default that of `x`.
+
+    Returns
+    -------
+    MDArray
+        The norms, real; errors as in `mdqr.linalg.norm`.
+
+    Raises
+    ------
+    ValueError
+        As in `mdqr.linalg.norm`.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.linalg.vector_norm(mdqr.ones((2, 8), precision=mdqr.qd)))
+    4.0
+    """
+    given = as_array(x, precision)
+    reduced = counted_axes(axis, given.ndim)
+    kept = [i for i in range(given.ndim) if i not in reduced]
+    rows = given.transpose(*kept, *reduced).reshape(
+        [*(given.shape[i] for i in kept), math.prod(given.shape[i] for i in reduced)]
+    )
+    if not rows.shape[-1] and ord in (math.inf, 0):
+        found = reductions.sum(rows.real, -1)
+    else:
+        found = norm(rows, ord, axis=-1)
+    if not keepdims:
+        return found
+    return found.reshape([1 if i in reduced else n for i, n in enumerate(given.shape)])
+
+
+def matrix_norm(
+    x: Any,
+    /,
+    *,
+    keepdims: bool = False,
+    ord: float | str | None = "fro",
+    precision: Precision | str | None = None,
+) -> MDArray:
+    """Return the norm of matrices.
+
+    Parameters
+    ----------
+    x : array_like
+        Matrices; leading axes are batches.
+    keepdims : bool, optional
+        Keep the reduced axes with length 1.
+    ord : int, float or "fro", optional
+        As in `mdqr.linalg.norm` for matrices.
+    precision : Precision or str, optional
+        The precision of the norm; by default that of `x`.
+
+    Returns
+    -------
+    MDArray
+        The norms, real; errors as in `mdqr.linalg.norm`.
+
+    Raises
+    ------
+    ValueError
+        As in `mdqr.linalg.norm`.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.linalg.matrix_norm(mdqr.ones((2, 8), precision=mdqr.qd)))
+    4.0
+    """
+    return norm(x, ord, axis=(-2, -1), keepdims=keepdims, precision=precision)
 
 
 def _axes(ndim: int, order: float | str | None, axis: int | tuple[int, ...] | None) -> list[int]:
