@@ -123,6 +123,7 @@ SMALLER_FILES = {
     "mdqr/linalg/_general/regularity.py": "a proof in integers, beside what computes in limbs",
     "mdqr/linalg/_solve/householder/separate.py": "blocks of a matrix, for two files",
     "mdqr/linalg/_solve/deficiency.py": "the words for missing rank",
+    "mdqr/linalg/_solve/problem.py": "what all solvers get",
     "mdqr/linalg/_solve/residuals.py": "a correction after all ways to a solution",
     "mdqr/linalg/_update/arithmetic/windows.py": "widths that were measured",
     "mdqr/_backend/float_panels.py": "sizes that NumPy's and CUDA's panels share",

@@ -12,7 +12,7 @@ import mdqr
 from mdqr import PrecisionWarning
 from mdqr._core import promotion
 from mdqr.linalg import lstsq
-from mdqr.linalg._solve.ways import small
+from mdqr.linalg._solve.solvers import small
 
 FORMS = ["absolute", "relative", "both"]
 

@@ -306,9 +306,21 @@ def test_verified_answers(multiple, shape, rng):
 
 def test_unverified_answers_name_the_way_out(rng):
     a = cases.random(8, 5, mdqr.qd, float, rng, cond=1e22).astype(precision=mdqr.dd)
-    with pytest.raises(np.linalg.LinAlgError, match=r"verified=True.*precision=mdqr\.qd may do"):
-        lstsq(a, np.ones(8), rcond=0, verified=True)
-    lstsq(a, np.ones(8), rcond=0, verified=True, precision=mdqr.qd)
+    with pytest.raises(np.linalg.LinAlgError, match=r"\"refine\".*precision=mdqr\.qd may do"):
+        lstsq(a, np.ones(8), rcond=0, method="refine")
+    lstsq(a, np.ones(8), rcond=0, method="refine", precision=mdqr.qd)
+
+
+def test_where_digits_are_missing_the_next_precision_is_asked(rng):
+    """Once Householder QR, whose bounds are estimates, and which left digits missing."""
+    for precision in (mdqr.d, mdqr.dd, mdqr.qd):
+        a = cases.random(8, 8, precision, float, rng, cond=0.009 / precision.eps)
+        b = cases.random(8, 1, precision, float, rng)
+        exact = cases.rational_solution(a, b)[0]
+        for fit in (lstsq(a, b, rcond=0), lstsq(a, b, rcond=0, verified=True)):
+            assert fit.info.method == "refine"
+            assert fit.info.bound_kind == "proven"
+            assert_close(fit.x, exact, ulps=4)
 
 
 @pytest.mark.parametrize("callback", [None, lambda *_: None], ids=["small", "ladder"])
@@ -329,9 +341,9 @@ def test_batches_of_two_axes_take_several_ways(callback, rng):
 
 def test_one_impossible_matrix_leaves_the_others_proven(rng):
     """Once all went to Householder QR: the largest condition decided for the whole batch."""
-    easy = [cases.random(90, 70, mdqr.dd, float, rng) for _ in range(3)]
-    hard = cases.random(90, 70, mdqr.dd, float, rng, cond=5e17)
-    b = cases.random(90, 1, mdqr.dd, float, rng)
+    easy = [cases.random(90, 70, mdqr.od, float, rng) for _ in range(3)]
+    hard = cases.random(90, 70, mdqr.od, float, rng, cond=1e70)
+    b = cases.random(90, 1, mdqr.od, float, rng)
     found = lstsq(mdqr.stack([easy[0], hard, *easy[1:]]), b, rcond=0)
     assert found.info.method.tolist() == ["refine", "householder", "refine", "refine"]
 

@@ -14,8 +14,9 @@ from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._shared.operands import Inputs, precision_for
 from mdqr.linalg._solve.householder.augmented import Solution
+from mdqr.linalg._solve.residuals import orthogonal
 from mdqr.linalg._solve.structure import reached
-from mdqr.linalg._solve.system import System
+from mdqr.linalg._solve.system import Scaled, System, sum_of_squares
 
 _SMALLEST, _NORMAL = 2.0**-1074, 2.0**-1021
 # Components are promised to so many eps.
@@ -26,13 +27,6 @@ _UP, _MORE = 1 + 2.0**-40, 1 + 2.0**-7
 
 # A block, and the powers of two that it is to be multiplied by.
 Pair = tuple[Block, Block]
-
-
-class Scaled(NamedTuple):
-    """A block whose columns are to be multiplied by ``2**exponents``."""
-
-    block: Block
-    exponents: Block
 
 
 @dataclass
@@ -92,33 +86,49 @@ class Answer:
         The solutions of pieces of its right-hand sides.
     inputs : Inputs
         The operands, for the precisions.
+    condition : numpy.ndarray
+        The condition number of each matrix.
+    rank : numpy.ndarray, optional
+        The ranks; by default all are full.
 
     Attributes
     ----------
-    system : System
-        The problem.
     kept : numpy.ndarray
         Whether every component of a system is as good as the precision promises; a bool for each.
+    condition, rank : numpy.ndarray
+        A number for each matrix.
     method, bound_kind : str
         As `LstsqInfo` has them.
+    held : Block or None
+        Which unknowns may differ from zero; None where that was not asked, or all.
     """
 
     method, bound_kind = "refine", "proven"
-    _nonzero: Block | None = None
+    held: Block | None = None
 
-    def __init__(self, system: System, parts: list[Part], inputs: Inputs) -> None:
-        self.system, self._parts, self._inputs = system, parts, inputs
+    def __init__(
+        self,
+        system: System,
+        parts: list[Part],
+        inputs: Inputs,
+        condition: np.ndarray,
+        rank: np.ndarray | None = None,
+    ) -> None:
+        self._system, self._parts, self._inputs = system, parts, inputs
+        self.condition = np.array(condition)
+        full = np.full(self.condition.shape, system.factored.columns, dtype=np.int64)
+        self.rank = full if rank is None else rank
         self._unknowns, self.kept = self._settled()
+
+    @property
+    def system(self) -> System:
+        """The problem."""
+        return self._system
 
     @property
     def promised(self) -> bool:
         """Whether all have what the precision promises."""
         return bool(self.kept.all())
-
-    @property
-    def held(self) -> Block | None:
-        """Which unknowns may differ from zero; None where that was not asked, or all."""
-        return self._nonzero
 
     @property
     def x(self) -> Block:
@@ -149,10 +159,17 @@ class Answer:
         """The right-hand sides in the rows of the system, the largest of each column near 1."""
         return self._together([(part.b, part.powers) for part in self._parts])
 
-    @property
+    @cached_property
     def r(self) -> Scaled:
         """The residuals, as `b`."""
-        return self._together([(part.solution.r, part.powers) for part in self._parts])
+        r = self._together([(part.solution.r, part.powers) for part in self._parts])
+        return orthogonal(self.system, r, self.condition)
+
+    @property
+    def squares(self) -> Scaled:
+        """The (weighted) sums of squares of the residuals, real ``(..., k)``, in units as `r`."""
+        r = self.r
+        return Scaled(sum_of_squares(self.system, r.block), r.exponents)
 
     def _together(self, pairs: list[Pair]) -> Scaled:
         """Return the sum of blocks that columns were multiplied by powers of two."""
@@ -167,12 +184,12 @@ class Answer:
         unit = xp.where(unit > scaling.ABSENT, unit, 0)
         return Scaled(_sum(system, shifts, system.kind.limbs), unit)
 
-    def warn(self, condition: np.ndarray) -> None:
+    def warn(self) -> None:
         """Warn if digits are missing."""
         if self.promised:
             return
         answer = self._inputs.precision
-        worst, largest = float(self.report.digits.min()), float(np.max(condition, initial=1.0))
+        worst, largest = float(self.report.digits.min()), float(np.max(self.condition, initial=1.0))
         higher = [p for p in PRECISIONS if p > self._inputs.work]
         advice = (
             f"; precision=mdqr.{higher[0].name} finds more, unless the component is zero, for "
@@ -198,7 +215,7 @@ class Answer:
         (kept,) = system.checks.settle(found.kept)
         held = None if kept.all() else self._held(~kept)
         if held is not None:
-            self._nonzero = held
+            self.held = held
             for part in self._parts:
                 part.clear(system, held)
             found = _unknowns(system, self._parts, self._inputs.precision)

@@ -14,10 +14,9 @@ from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.data_error import Errors, operand_errors
 from mdqr.linalg._shared.operands import Inputs
-from mdqr.linalg._solve.answer import Scaled
 from mdqr.linalg._solve.refine.approximate_inverse import ApproximateInverse, U
 from mdqr.linalg._solve.refine.rounds import approximate_inverse
-from mdqr.linalg._solve.system import System
+from mdqr.linalg._solve.system import Scaled, System
 
 # Conditions up to which products in float64 bound what they leave closely.
 _FLOAT64 = 2.0**30

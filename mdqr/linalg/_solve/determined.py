@@ -15,7 +15,7 @@ from mdqr.linalg._shared.caller import Caller
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import Inputs, data_precision, entry_unit
-from mdqr.linalg._solve.answer import Answer, Scaled, moduli
+from mdqr.linalg._solve.answer import Answer, moduli
 from mdqr.linalg._solve.data_error import (
     DataErrors,
     data_errors,
@@ -24,7 +24,7 @@ from mdqr.linalg._solve.data_error import (
     solution_error,
 )
 from mdqr.linalg._solve.householder.componentwise import lowest_bits
-from mdqr.linalg._solve.system import System
+from mdqr.linalg._solve.system import Scaled, System
 
 # Numbers with so many zeros at the end are taken for exact: of 1,000 rounded ones one is.
 _SPARE = 10
@@ -58,7 +58,7 @@ class Data(NamedTuple):
         return data_errors(function, self.data_error, (a, b), inputs, self.is_vector, checks)
 
 
-def info_of(data: Data, found: Answer, condition: np.ndarray) -> Info:
+def info_of(data: Data, found: Answer) -> Info:
     """Return what is known of the errors of a solution; the operands may be changed afterwards."""
     inputs, errors = data.inputs, data.errors(Checks())
     size = moduli(found.x, inputs.is_complex)
@@ -72,7 +72,7 @@ def info_of(data: Data, found: Answer, condition: np.ndarray) -> Info:
         lambda: shown(fetch(size)[0]),
         lambda: shown(found.report.bound),
         lambda: shown(found.report.bound) + _moved(data, size, found.held, errors),
-        condition=condition if condition.ndim else float(condition),
+        condition=found.condition if found.condition.ndim else float(found.condition),
         bound_kind=found.bound_kind,
     )
 

@@ -3,47 +3,73 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
-from mdqr._precision import Precision
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._shared.statistics import Measured, Statistics
-from mdqr.linalg._solve.answer import Report, Scaled
+from mdqr.linalg._solve.answer import Answer, Report
 from mdqr.linalg._solve.data_error import DataErrors, moved, solution_error
 from mdqr.linalg._solve.minimum_norm.wide import Wide
-from mdqr.linalg._solve.system import System, sum_of_squares, take_rows
+from mdqr.linalg._solve.system import Scaled, System, sum_of_squares, take_rows
 
 # Matrices with so many entries are factored for what is printed.
 _QUICK = 2**14
 
 
-class Fit(NamedTuple):
-    """What a solution is made of.
+@dataclass(frozen=True)
+class Fit:
+    """A solution with what is needed to tell more of it.
 
-    Scaled unknowns are to be multiplied by ``2**-system.powers``; `b` and `r` are in the rows of
-    the system. `rows`, bool, tells which rows have positive weight; None stands for all. `x` has
-    the moduli of the solution, float64 ``(..., n, k)``, `errors` those of the data, `constant`
-    tells whether a column is constant, and `held` which unknowns may differ from zero, None for
-    all. Nothing here is a view of what was given.
+    `positive`, bool, tells which rows have positive weight; None stands for all. `x` has the moduli
+    of the solution, float64 ``(..., n, k)``, `errors` those of the data, and `constant` tells
+    whether a column is constant, None where that was not asked. Nothing here is a view of what was
+    given.
     """
 
     inputs: Inputs
-    system: System
-    b: Scaled
-    r: Scaled
-    rows: Block | None
+    answer: Answer
+    positive: Block | None
     is_vector: bool
     x: Block
     errors: DataErrors
-    constant: Block
-    held: Block | None = None
+    constant: Block | None
+
+    @property
+    def system(self) -> System:
+        """The problem: scaled unknowns are to be multiplied by ``2**-system.powers``."""
+        return self.answer.system
+
+    @cached_property
+    def b(self) -> Scaled:
+        """The right-hand sides in the rows of the system."""
+        return self.answer.b
+
+    @cached_property
+    def r(self) -> Scaled:
+        """The residuals in the rows of the system."""
+        return self.answer.r
+
+    @property
+    def report(self) -> Report:
+        """What is known of errors, in the shape of x."""
+        report = self.answer.report
+        if not self.is_vector:
+            return report
+        return report._replace(bound=report.bound[..., 0], digits=report.digits[..., 0])
+
+    @property
+    def has_constant(self) -> Block:
+        """Whether a column of a is constant and not zero in the rows of positive weight."""
+        if self.constant is not None:
+            return self.constant
+        inputs, checks = self.inputs, self.system.checks
+        return has_constant(inputs.blocks[0], inputs.kind, self.positive, checks)
 
 
 class LstsqInfo(Statistics):
@@ -75,33 +101,16 @@ class LstsqInfo(Statistics):
         one kernel call took all.
     """
 
-    __slots__ = (
-        "_make_fit",
-        "_make_report",
-        "_precision",
-        "bound_kind",
-        "condition",
-        "iterations",
-        "method",
-    )
+    __slots__ = ("_fit", "bound_kind", "condition", "iterations", "method")
 
-    def __init__(
-        self,
-        make_fit: Callable[[], Fit],
-        make_report: Callable[[], Report],
-        precision: Precision,
-        *,
-        method: str,
-        iterations: int,
-        condition: Any,
-        bound_kind: str,
-    ) -> None:
-        self._make_fit, self._make_report, self._precision = make_fit, make_report, precision
-        self.method, self.iterations, self.condition = method, iterations, condition
-        self.bound_kind = bound_kind
+    def __init__(self, fit: Fit) -> None:
+        answer = fit.answer
+        self._fit, self.method, self.iterations = fit, answer.method, answer.steps
+        self.condition = answer.condition if answer.condition.ndim else float(answer.condition)
+        self.bound_kind = answer.bound_kind if fit.x.size else "proven"
 
     def __repr__(self) -> str:
-        full, own = self._precision.digits, "data_digits not computed"
+        full, own = self._fit.inputs.precision.digits, "data_digits not computed"
         if math.prod(self._fit.inputs.shape(0)) <= _QUICK or "data_digits" in self.__dict__:
             worst = np.min(self.data_digits, initial=full)
             own = f"data_digits>={worst:.1f} (a, b within their errors)"
@@ -114,7 +123,7 @@ class LstsqInfo(Statistics):
     @cached_property
     def _report(self) -> Report:
         """Bounds, digits and changes, which come from a device when the first one is asked for."""
-        return self._make_report()
+        return self._fit.report
 
     @property
     def error_bound(self) -> np.ndarray:
@@ -130,11 +139,6 @@ class LstsqInfo(Statistics):
     def history(self) -> np.ndarray:
         """See the attributes of the class."""
         return self._report.history
-
-    @cached_property
-    def _fit(self) -> Fit:
-        """What statistics are made of: a factorisation, made when the first one is asked for."""
-        return self._make_fit()
 
     @cached_property
     def data_error_bound(self) -> np.ndarray:
@@ -155,7 +159,7 @@ class LstsqInfo(Statistics):
         else:
             found = moved(fit.system, fit.b, fit.r, fit.x, fit.errors)
         return self.error_bound + solution_error(
-            fit.system, found, fit.held, fit.errors, fit.is_vector
+            fit.system, found, fit.answer.held, fit.errors, fit.is_vector
         )
 
     @cached_property
@@ -174,7 +178,7 @@ class LstsqInfo(Statistics):
     def _measured(self) -> Measured:
         fit, system = self._fit, self._fit.system
         xp = system.backend.xp
-        rows = xp.asarray(system.a.shape[-2]) if fit.rows is None else fit.rows.sum(axis=-1)
+        rows = xp.asarray(system.a.shape[-2]) if fit.positive is None else fit.positive.sum(axis=-1)
         return Measured(
             system.backend,
             system.kind,
@@ -222,7 +226,7 @@ def centred(fit: Fit) -> Block:
     mean = system.binary(
         "divide", system.backend.matmul(transposed, fit.b.block, kind=system.kind), total
     )
-    mean = xp.where(fit.constant[..., None, None], mean, 0.0)
+    mean = xp.where(fit.has_constant[..., None, None], mean, 0.0)
     return system.backend.matmul(constant, mean, c=fit.b.block, subtract=True, kind=system.kind)
 
 

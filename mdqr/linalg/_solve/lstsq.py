@@ -31,7 +31,8 @@ from mdqr.linalg._shared.operands import (
     trim,
 )
 from mdqr.linalg._solve import rank as _rank
-from mdqr.linalg._solve.answer import Answer, Report, Scaled, moduli
+from mdqr.linalg._solve.answer import moduli
+from mdqr.linalg._solve.choose import check_method, choose
 from mdqr.linalg._solve.data_error import (
     NAMES,
     DataErrors,
@@ -40,13 +41,11 @@ from mdqr.linalg._solve.data_error import (
     require_certain_zeros,
 )
 from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant
-from mdqr.linalg._solve.minimum_norm.deficient import Problem as RankProblem
-from mdqr.linalg._solve.minimum_norm.deficient import by_rank, weighted_rows
+from mdqr.linalg._solve.minimum_norm.deficient import DeficientProblem, by_rank, weighted_rows
 from mdqr.linalg._solve.minimum_norm.wide import Wide
-from mdqr.linalg._solve.residuals import orthogonal
-from mdqr.linalg._solve.system import System, inner_products, sum_of_squares
-from mdqr.linalg._solve.ways.methods import Problem, answer, check_method
-from mdqr.linalg._solve.ways.small import SmallAnswer, small_solution
+from mdqr.linalg._solve.problem import Problem
+from mdqr.linalg._solve.solvers import small
+from mdqr.linalg._solve.system import System
 from mdqr.linalg._solve.weights import Weights, weights_of
 
 
@@ -338,7 +337,7 @@ def _by_rank(
         block = planes.broadcast(near[1][0], False, inputs.shape(0)[:-1])
         block = planes.widen(block, False, inputs.work.limbs)
         weights = MDArray._wrap(block, inputs.work, False)
-    problem = RankProblem(caller, inputs, weights, rows, top, rtol, basic, solve)
+    problem = DeficientProblem(caller, inputs, weights, rows, top, rtol, basic, solve)
     x, residuals, rank, info = by_rank(problem)
     if is_vector:
         bound, digits = info.error_bound[..., 0], info.digits[..., 0]
@@ -364,14 +363,37 @@ def _solved(
     errors = data_errors(caller.function, data_error, units, inputs, is_vector, checks)
     if data_error is not None:
         eps = min(eps, 2.0 * relative_error(inputs.blocks[0], errors.a, inputs.is_complex))
-    limit = _limit(inputs, eps, rcond)
-    small = None
+    known = None
     if given is None and callback is None:
-        small = small_solution(inputs, inputs.blocks[0], inputs.blocks[1], method, limit)
-    if small is not None and small.promised:
+        known = small.solve(inputs, method, _limit(inputs, eps, rcond))
+    if known is not None and known.promised:
         checks.settle()
-        return _small_result(small, inputs, is_vector, batched, errors)
+        # Statistics are made later, and the operands may be changed before.
+        known = known.apart()
+        fit = Fit(known.inputs, known, None, is_vector, known.size, errors, None)
+        return _result(fit, batched)
+    problem, positive = _problem(caller, inputs, eps, rcond, given, errors, checks, callback)
+    found = choose(problem, method, known=known, verified=verified)
+    _rank.warn_if_deficient(caller, found.rank, problem.system.factored.columns)
+    found.warn()
+    size = moduli(found.x, inputs.is_complex)
+    constant = has_constant(problem.inputs.blocks[0], inputs.kind, positive, checks)
+    fit = Fit(problem.inputs, found, positive, is_vector, size, errors, constant)
+    checks.settle()
+    return _result(fit, batched)
 
+
+def _problem(
+    caller: Caller,
+    inputs: Inputs,
+    eps: float,
+    rcond: float | None,
+    given: Any,
+    errors: DataErrors,
+    checks: Checks,
+    callback: Callback | None,
+) -> tuple[Problem, Block | None]:
+    """Return the scaled problem, and which rows have positive weight; None for all."""
     for name, block in zip(caller[1:], inputs.blocks, strict=True):
         checks.require_finite(caller.function, name, block, inputs.is_complex)
     weights = weights_of(caller.function, inputs, given, checks)
@@ -382,7 +404,7 @@ def _solved(
         blocks = [inputs.backend.xp.where(counts, block, 0.0) for block in inputs.blocks]
         inputs = inputs._replace(blocks=blocks)
 
-    def problem_in(work: Precision, weights: Weights) -> Problem:
+    def in_precision(work: Precision, weights: Weights) -> Problem:
         operands = inputs._replace(work=work)
 
         def decide(system: System, found: _rank.Decisive) -> np.ndarray:
@@ -390,18 +412,13 @@ def _solved(
 
         def raised() -> Problem:
             higher = inputs._replace(work=work.next)
-            return problem_in(work.next, weights_of(caller.function, higher, given, checks))
+            return in_precision(work.next, weights_of(caller.function, higher, given, checks))
 
         system = _system(caller, operands, weights, checks, callback)
         limit = _limit(operands, eps, rcond)
         return Problem(system, operands.blocks[1], operands, limit, decide, callback, raised)
 
-    problem = problem_in(inputs.work, weights)
-    found, condition, rank = answer(problem, method, small, verified=verified)
-    _rank.warn_if_deficient(caller, rank, problem.system.factored.columns)
-    found.warn(condition)
-    known = condition, rank, weights.positive, errors
-    return _result(inputs, found, *known, is_vector=is_vector, batched=batched)
+    return in_precision(inputs.work, weights), weights.positive
 
 
 def _system(
@@ -438,91 +455,13 @@ def _checked(caller: Caller, inputs: Inputs) -> tuple[Inputs, bool, bool]:
     return inputs._replace(blocks=blocks), is_vector, bool(batch)
 
 
-def _result(
-    inputs: Inputs,
-    found: Answer,
-    condition: np.ndarray,
-    rank: np.ndarray,
-    rows: Block | None,
-    errors: DataErrors,
-    *,
-    is_vector: bool,
-    batched: bool,
-) -> LstsqResult:
-    """Wrap everything; `rows` tells those of positive weight."""
-    size = moduli(found.x, inputs.is_complex)
-    constant = has_constant(inputs.blocks[0], inputs.kind, rows, found.system.checks)
-    r = orthogonal(found.system, found.r, condition)
-    sums = Scaled(sum_of_squares(found.system, r.block), r.exponents)
+def _result(fit: Fit, batched: bool) -> LstsqResult:
+    """Wrap everything."""
+    inputs, answer, sums = fit.inputs, fit.answer, fit.answer.squares
     squares = inputs.backend.ldexp(sums.block, 2 * sums.exponents)
-    info = LstsqInfo(
-        partial(_fit_of_answer, found, r, inputs, rows, is_vector, size, errors, constant),
-        partial(_report, found, is_vector),
-        inputs.precision,
-        method=found.method,
-        iterations=found.steps,
-        condition=condition if batched else float(condition),
-        bound_kind=found.bound_kind if found.x.size else "proven",
-    )
-    found.system.checks.settle()
     return LstsqResult(
-        inputs.wrap(found.x[..., 0] if is_vector else found.x),
+        inputs.wrap(answer.x[..., 0] if fit.is_vector else answer.x),
         inputs.wrap(squares, is_complex=False),
-        rank if batched else int(rank),
-        info,
+        answer.rank if batched else int(answer.rank),
+        LstsqInfo(fit),
     )
-
-
-def _small_result(
-    small: SmallAnswer, inputs: Inputs, is_vector: bool, batched: bool, errors: DataErrors
-) -> LstsqResult:
-    """Wrap what one kernel call found; the rest is made when it is asked for."""
-    backend, r, size = inputs.backend, small.r, small.size
-    squares = inner_products(backend, inputs.kind, r.block, r.block)
-    squares = backend.ldexp(squares, 2 * r.exponents)
-    condition = small.found.condition
-    # Statistics are made later, and the operands may be changed before.
-    inputs = inputs._replace(blocks=[block.copy() for block in inputs.blocks])
-    info = LstsqInfo(
-        partial(_fit_of, inputs, r, is_vector, size, errors),
-        partial(_report, small, is_vector),
-        inputs.precision,
-        method="refine",
-        iterations=small.steps,
-        condition=condition if batched else float(condition),
-        bound_kind="proven",
-    )
-    n = inputs.shape(0)[-1]
-    rank = np.full(condition.shape, n) if batched else n
-    x = inputs.wrap(small.x[..., 0] if is_vector else small.x)
-    return LstsqResult(x, inputs.wrap(squares, is_complex=False), rank, info)
-
-
-def _report(answer: Answer, is_vector: bool) -> Report:
-    """Return what is known of errors, in the shape of x."""
-    bound, digits, history = answer.report
-    return Report(bound[..., 0], digits[..., 0], history) if is_vector else answer.report
-
-
-def _fit_of_answer(
-    found: Answer,
-    r: Scaled,
-    inputs: Inputs,
-    rows: Block | None,
-    is_vector: bool,
-    size: Block,
-    errors: DataErrors,
-    constant: Block,
-) -> Fit:
-    """Return what statistics need of an answer."""
-    known = r, rows, is_vector, size, errors, constant, found.held
-    return Fit(inputs, found.system, found.b, *known)
-
-
-def _fit_of(inputs: Inputs, r: Scaled, is_vector: bool, size: Block, errors: DataErrors) -> Fit:
-    """Return what statistics need of a problem without weights."""
-    backend, kind, (a, b) = inputs.backend, inputs.kind, inputs.blocks
-    system = System.of(LSTSQ, backend, a, Checks(), kind=kind)
-    near, powers = backend.balance_columns(b, None, is_complex=kind.is_complex)
-    constant = has_constant(a, kind, None, system.checks)
-    return Fit(inputs, system, Scaled(near, -powers), r, None, is_vector, size, errors, constant)

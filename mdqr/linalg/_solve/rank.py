@@ -17,9 +17,10 @@ from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.deficiency import deficient, triangle_of
 from mdqr.linalg._solve.householder.augmented import refine
-from mdqr.linalg._solve.refine.ladder import SMALL
 from mdqr.linalg._solve.system import System
 
+# Conditions are estimates: times a limit they count as small below this.
+SMALL = 0.1
 _DEPENDENT_BITS = 8
 # So many multiply-adds take about a second in the highest precision.
 _SOON = 2**23

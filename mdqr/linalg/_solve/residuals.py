@@ -6,9 +6,7 @@ import numpy as np
 
 from mdqr._backend.blocks import to_native
 from mdqr._limbs.planes import Block
-from mdqr.linalg._solve.answer import Scaled
-from mdqr.linalg._solve.minimum_norm.wide import Wide
-from mdqr.linalg._solve.system import System
+from mdqr.linalg._solve.system import Scaled, System
 
 # The part of residuals in the range of A may be so large: squares of it are rounding errors.
 _PART = 2.0**-26
@@ -22,7 +20,7 @@ def orthogonal(system: System, r: Scaled, condition: np.ndarray) -> Scaled:
     r``, no longer than the condition times ``A^H W r``, of scaled columns, which float64 tells.
     Each correction by the augmented system leaves eps times the condition of that part.
     """
-    if isinstance(system, Wide) or system.is_square or not r.block.size or not system.columns:
+    if system.is_square or not r.block.size or not system.columns:
         return r
     block, before = r.block, np.inf
     while True:

@@ -24,13 +24,14 @@ from mdqr.linalg._shared.operands import (
     square_order,
 )
 from mdqr.linalg._solve.answer import Answer
+from mdqr.linalg._solve.choose import check_method, choose
 from mdqr.linalg._solve.data_error import NAMES
 from mdqr.linalg._solve.deficiency import require_columns
 from mdqr.linalg._solve.determined import Data, info_of, warn_if_undetermined
+from mdqr.linalg._solve.problem import Problem
 from mdqr.linalg._solve.rank import Decisive, require_regular
+from mdqr.linalg._solve.solvers import small
 from mdqr.linalg._solve.system import System
-from mdqr.linalg._solve.ways.methods import Problem, answer, check_method
-from mdqr.linalg._solve.ways.small import SmallAnswer, small_solution
 
 
 def solve(
@@ -237,29 +238,24 @@ def _solved(
     if data_error is not None:
         data.errors(checks)
         checks.settle()
-    limit = n * inputs.work.eps
-    small = None if callback else small_solution(inputs, blocks[0], blocks[1], method, limit)
-    found: Answer
-    if small is not None and small.promised:
-        found, condition = small, small.found.condition
+    limit, known = n * inputs.work.eps, None
+    if callback is None:
+        known = small.solve(inputs._replace(blocks=blocks), method, limit)
+    if known is not None and known.promised:
+        found: Answer = known
     else:
-        found, condition = _scaled(data, checks, small, method, callback, verified)
+        found = choose(_problem(data, checks, callback), method, known=known, verified=verified)
+        found.warn()
+    condition = found.condition
     # Most are good enough for all data.
     if condition.size and n * condition.max() * PRECISIONS[0].eps >= 1.0:
         warn_if_undetermined(data, condition)
     x = inputs.wrap(found.x[..., 0] if is_vector else found.x)
-    return (x, info_of(data, found, condition)) if return_info else x
+    return (x, info_of(data, found)) if return_info else x
 
 
-def _scaled(
-    data: Data,
-    checks: Checks,
-    small: SmallAnswer | None,
-    method: str,
-    callback: Callback | None,
-    verified: bool,
-) -> tuple[Answer, np.ndarray]:
-    """Return the answer of scaled systems, and their conditions."""
+def _problem(data: Data, checks: Checks, callback: Callback | None) -> Problem:
+    """Return the scaled problem."""
     caller, inputs, (a, b), *_ = data
     for name, block in zip(caller[1:], (a, b), strict=True):
         checks.require_finite(caller.function, name, block, inputs.is_complex)
@@ -267,20 +263,19 @@ def _scaled(
     require_columns(caller, checks, bits)
     rows = scaling.row_powers(bits)
 
-    def problem_in(work: Precision) -> Problem:
-        given, n = inputs._replace(work=work), data.blocks[0].shape[-1]
+    def in_precision(work: Precision) -> Problem:
+        operands, n = inputs._replace(work=work), a.shape[-1]
         system = System.of(
-            caller, inputs.backend, a, checks, kind=given.kind, rows=rows, callback=callback
+            caller, inputs.backend, a, checks, kind=operands.kind, rows=rows, callback=callback
         )
 
         def decide(system: System, found: Decisive) -> np.ndarray:
             require_regular(system, found, work)
             return np.full(found.value.shape, n)
 
-        return Problem(
-            system, b, given, n * work.eps, decide, callback, lambda: problem_in(work.next)
-        )
+        def raised() -> Problem:
+            return in_precision(work.next)
 
-    found, condition, _ = answer(problem_in(inputs.work), method, small, verified=verified)
-    found.warn(condition)
-    return found, condition
+        return Problem(system, b, operands, n * work.eps, decide, callback, raised)
+
+    return in_precision(inputs.work)

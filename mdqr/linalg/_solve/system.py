@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +28,13 @@ LOST = -1074
 UNDERFLOW = 2.0**-1060
 # Rows whose sizes differ by more powers of two are sorted.
 _SORTED_SPAN = 8
+
+
+class Scaled(NamedTuple):
+    """A block whose columns are to be multiplied by ``2**exponents``."""
+
+    block: Block
+    exponents: Block
 
 
 @dataclass

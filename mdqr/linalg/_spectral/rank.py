@@ -10,7 +10,6 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._errors import PrecisionWarning
-from mdqr._functions.comparison import where
 from mdqr._functions.creation import asarray
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import device_of

@@ -65,7 +65,7 @@ class RankInfo(NamedTuple):
 RankInfo.__module__ = "mdqr.linalg"
 
 
-class Problem(NamedTuple):
+class DeficientProblem(NamedTuple):
     """What to solve, each matrix of a batch for itself.
 
     `caller` is for messages. a and b have one batch shape, b as columns; `weights`, the same or
@@ -135,7 +135,7 @@ def weighted_rows(
     return MDArray._wrap(rows, inputs.work, field), fetch(top)[0]
 
 
-def by_rank(problem: Problem) -> ByRank:
+def by_rank(problem: DeficientProblem) -> ByRank:
     """Return solutions by numerical rank; warn where digits are missing."""
     inputs, weights = problem.inputs, problem.weights
     work, field = inputs.work, inputs.is_complex
@@ -182,7 +182,11 @@ def _digits(
 
 
 def _solution(
-    problem: Problem, place: tuple[int, ...], a: MDArray, b: MDArray, weights: MDArray | None
+    problem: DeficientProblem,
+    place: tuple[int, ...],
+    a: MDArray,
+    b: MDArray,
+    weights: MDArray | None,
 ) -> _One:
     """Return that of one matrix."""
     inputs, (n, k) = problem.inputs, (a.shape[-1], b.shape[-1])
@@ -221,7 +225,7 @@ def _solution(
 
 
 def _shortest(
-    problem: Problem, fits: MDArray, bound: np.ndarray, k: int
+    problem: DeficientProblem, fits: MDArray, bound: np.ndarray, k: int
 ) -> tuple[MDArray, np.ndarray]:
     """Return the shortest of the solutions that fits of k right-hand sides and C stand for."""
     rank, precision = fits.shape[0], problem.wider

@@ -53,6 +53,8 @@ _HOPE = 0.5
 _REGULAR = 2.0**-24
 # Of the trace of a Gram matrix, for its rounding errors.
 _SHIFT = 2.0**-51
+# By what part of the largest entry diagonals are changed where float64 finds a pivot of zero.
+_NEARBY = 2.0**-50
 # An inverse in float64 leaves so many bits of a step at most; and what a further round costs, in
 # steps, for each column.
 _BITS = 40.0
@@ -123,8 +125,13 @@ def approximate_inverse(
             kind.is_complex,
         )
         found: tuple[ApproximateInverse, np.ndarray] | None = None
-        for _ in range(_MOST_ROUNDS):
+        for count in range(_MOST_ROUNDS):
             plan = None if x is None else _plan(operand, x, kind, checks)
+            if plan is None and not count and operand.is_square and most > 1:
+                x = from_native(
+                    backend.xp, _inverse_nearby(operand, operand.native, checks), kind.is_complex
+                )
+                plan = _plan(operand, x, kind, checks)
             if x is None or plan is None:
                 break
             p = operand.product(x, plan.product)
@@ -220,12 +227,14 @@ def _saved(kind: Kind, gain: float) -> float:
 def _further(operand: Operand, x: Block, p: Block, kind: Kind, checks: Checks) -> Block | None:
     """Return the next X, from the product of the last one with A; None where that is too dear."""
     xp, field = operand.backend.xp, kind.is_complex
-    y = _inverse(operand, p, checks)
     first = operand.first(x)
-    product = y @ first if operand.is_square else first @ y
-    condition = operand.norm * largest_singular_value(xp, product)
-    (known,) = checks.settle(condition)
-    served = _has_room(operand, known * ROOM**0.5)
+    for invert in (_inverse, _inverse_nearby):
+        y = invert(operand, p, checks)
+        product = y @ first if operand.is_square else first @ y
+        (known,) = checks.settle(operand.norm * largest_singular_value(xp, product))
+        served = _has_room(operand, known * ROOM**0.5)
+        if served.any() or not operand.is_square or operand.most == 1:
+            break
     if not served.any():
         return None
     worst = float(known[served].max())
@@ -269,6 +278,12 @@ def _inverse(operand: Operand, p: Block, checks: Checks, *, shifts: bool = False
         other = shifted if sound else _lower_by_qr(xp, p)
         lower = xp.where(regular[..., None, None], lower, other)
     return turned(_or_nan(xp, partial(inverse_of_lower, xp), lower))
+
+
+def _inverse_nearby(operand: Operand, p: Block, checks: Checks) -> Block:
+    """Return inverses in float64 of matrices near those that are singular to it."""
+    size = scaling.largest(operand.backend.xp.abs(p), (-2, -1), 0.0, keepdims=True)
+    return _inverse(operand, p + _NEARBY * size * operand.backend.xp.eye(operand.columns), checks)
 
 
 def _is_regular(lower: Block) -> Block:

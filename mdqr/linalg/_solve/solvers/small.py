@@ -9,11 +9,13 @@ import numpy as np
 from mdqr._backend.protocol import MOST_COLUMNS, MOST_ROWS, SmallSolution, small_systems
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
-from mdqr.linalg._shared.checks import fetch
+from mdqr.linalg._shared.caller import LSTSQ
+from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.operands import Inputs
-from mdqr.linalg._solve.answer import Answer, Report, Scaled, moduli
+from mdqr.linalg._solve.answer import Answer, Report, moduli
+from mdqr.linalg._solve.rank import SMALL
 from mdqr.linalg._solve.refine.approximate_inverse import UP
-from mdqr.linalg._solve.refine.ladder import SMALL
+from mdqr.linalg._solve.system import Scaled, System, inner_products
 
 
 class SmallAnswer(Answer):
@@ -31,6 +33,38 @@ class SmallAnswer(Answer):
 
     def __init__(self, inputs: Inputs, found: SmallSolution, served: np.ndarray) -> None:
         self._inputs, self.found, self.kept = inputs, found, served
+        self.condition = found.condition
+        self.rank = np.full(served.shape, inputs.shape(0)[-1])
+
+    @property
+    def inputs(self) -> Inputs:
+        """The operands."""
+        return self._inputs
+
+    def apart(self) -> SmallAnswer:
+        """Return the same with copies of the operands, which may be changed later."""
+        blocks = [block.copy() for block in self._inputs.blocks]
+        return SmallAnswer(self._inputs._replace(blocks=blocks), self.found, self.kept)
+
+    @cached_property
+    def system(self) -> System:
+        """The problem, scaled: who asks has checked it."""
+        backend, a = self._inputs.backend, self._inputs.blocks[0]
+        return System.of(LSTSQ, backend, a, Checks(), kind=self._inputs.kind)
+
+    @property
+    def b(self) -> Scaled:
+        """The right-hand sides, the largest of each column near 1."""
+        backend, b = self._inputs.backend, self._inputs.blocks[1]
+        near, powers = backend.balance_columns(b, None, is_complex=self._inputs.is_complex)
+        return Scaled(near, -powers)
+
+    @property
+    def squares(self) -> Scaled:
+        """The sums of squares of the residuals."""
+        r = self.r
+        block = inner_products(self._inputs.backend, self._inputs.kind, r.block, r.block)
+        return Scaled(block, r.exponents)
 
     @property
     def x(self) -> Block:
@@ -79,14 +113,12 @@ class SmallAnswer(Answer):
         return int(self.found.steps.max())
 
 
-def small_solution(
-    inputs: Inputs, a: Block, b: Block, method: str, limit: float
-) -> SmallAnswer | None:
+def solve(inputs: Inputs, method: str, limit: float) -> SmallAnswer | None:
     """Return what one kernel call finds, and proves for matrices `kept`.
 
     Not where a condition times `limit` is not small. None where there is no such kernel.
     """
-    backend = small_systems(inputs.backend)
+    backend, (a, b) = small_systems(inputs.backend), inputs.blocks
     m, n = a.shape[-2:]
     if method == "householder" or backend is None or n > min(m, MOST_COLUMNS) or m > MOST_ROWS:
         return None
@@ -98,4 +130,4 @@ def small_solution(
     found = found._replace(condition=condition, steps=steps, status=status)
     with np.errstate(invalid="ignore"):
         served = (status == 0) & (condition * limit < SMALL)
-    return SmallAnswer(inputs._replace(blocks=[a, b]), found, served)
+    return SmallAnswer(inputs, found, served)

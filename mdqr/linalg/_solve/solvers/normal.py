@@ -14,14 +14,15 @@ import numpy as np
 
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
-from mdqr.linalg._shared.operands import Callback, Inputs, precision_for
-from mdqr.linalg._solve.answer import Answer, Part, Scaled
+from mdqr.linalg._shared.operands import Inputs, precision_for
+from mdqr.linalg._solve.answer import Answer, Part
+from mdqr.linalg._solve.problem import Problem
+from mdqr.linalg._solve.rank import SMALL
 from mdqr.linalg._solve.refine.gram import gram
-from mdqr.linalg._solve.refine.ladder import SMALL, climb
-from mdqr.linalg._solve.refine.problem import Problem
+from mdqr.linalg._solve.refine.refinement import Refinement
 from mdqr.linalg._solve.refine.rounds import approximate_inverse
-from mdqr.linalg._solve.system import System
-from mdqr.linalg._solve.ways.mixed import Served, all_items
+from mdqr.linalg._solve.solvers.ladder import climb
+from mdqr.linalg._solve.system import Scaled, System
 
 # With fewer rows, or fewer than the square of the columns, passes over A cost less than products of
 # slices.
@@ -39,17 +40,25 @@ class Normal(Answer):
         Its right-hand sides and solutions.
     inputs : Inputs
         The operands, for the precisions.
-    equations : Problem
+    condition : numpy.ndarray
+        That of the matrix.
+    equations : Refinement
         The normal equations.
     squares : Block
         Sums of squares of the columns of b, in the units of the part.
     """
 
     def __init__(
-        self, system: System, part: Part, inputs: Inputs, equations: Problem, squares: Block
+        self,
+        system: System,
+        part: Part,
+        inputs: Inputs,
+        condition: np.ndarray,
+        equations: Refinement,
+        squares: Block,
     ) -> None:
         self._equations, self._squares = equations, squares
-        super().__init__(system, [part], inputs)
+        super().__init__(system, [part], inputs, condition)
 
     @cached_property
     def r(self) -> Scaled:
@@ -98,24 +107,25 @@ class Normal(Answer):
 
 
 @np.errstate(all="ignore")
-def by_normal_equations(
-    system: System, given: Block, inputs: Inputs, limit: float, callback: Callback | None
-) -> list[Served]:
+def solve(problem: Problem) -> Answer | None:
     """Solve a problem of real float64 data on the CPU with many more rows than columns.
 
-    As `ladder.refined`, which takes what is not served.
+    None where that is something else, or not all digits are shown.
     """
+    system, given, inputs, limit, callback = (
+        problem.system, problem.given, problem.inputs, problem.limit, problem.callback
+    )  # fmt: skip
     backend = system.backend
     m, n = system.a.shape[-2:]
     fits = system.a.shape == (1, m, n) and len(given) == 1 and given.ndim == 3
     if not fits or system.kind.is_complex or system.root is not None or backend.name != "cpu":
-        return []
+        return None
     if m < max(_FEWEST, n * n) or given.shape[-1] > n:
-        return []
+        return None
     b, powers = backend.balance_columns(given, None, is_complex=False)
     found = gram(backend, np.concatenate([system.a[0], b[0]], axis=1))
     if found is None:
-        return []
+        return None
     held = max(planes.held_limbs(found, False), inputs.work.limbs)
     kind = Kind(precision_for(held).limbs, False)
     found = planes.first_limbs(found, False, kind.limbs)
@@ -123,20 +133,17 @@ def by_normal_equations(
     normal = System(system.caller, backend, kind, g, system.checks, g, np.zeros(n, dtype=np.int64))
     made = approximate_inverse(backend, g, system.checks, kind=kind)
     if made is None or not made[1].all():
-        return []
+        return None
     condition = np.sqrt(made[0].condition)
     if not (condition * limit < SMALL).all():
-        return []
+        return None
     if callback is not None:
         callback("factor", n, n)
         callback("condition", 1, 1)
-    equations = Problem.of(normal, made[0], c, callback)
+    equations = Refinement.of(normal, made[0], c, callback)
     climbed = climb(equations)
     if climbed is None:
-        return []
-    solution, error = climbed
-    part = Part(given, b, powers, solution, error)
-    answer = Normal(system, part, inputs, equations, planes.diagonal(found[:, n:, n:]))
-    if not answer.leaves_much:
-        return []
-    return Served.of(answer, condition, all_items(condition.shape))
+        return None
+    part, squares = Part(given, b, powers, *climbed), planes.diagonal(found[:, n:, n:])
+    answer = Normal(system, part, inputs, condition, equations, squares)
+    return answer if answer.leaves_much and answer.promised else None

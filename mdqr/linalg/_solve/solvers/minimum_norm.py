@@ -17,14 +17,16 @@ import numpy as np
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS
-from mdqr.linalg._shared.operands import Callback, Inputs, precision_for
-from mdqr.linalg._solve.answer import Answer, Part, Scaled
+from mdqr.linalg._shared.operands import Callback, precision_for
+from mdqr.linalg._solve.answer import Answer, Part
 from mdqr.linalg._solve.householder.augmented import Solution
 from mdqr.linalg._solve.householder.componentwise import lowest_bits, of_products
 from mdqr.linalg._solve.minimum_norm.basis import Basis
 from mdqr.linalg._solve.minimum_norm.wide import Wide
-from mdqr.linalg._solve.refine.ladder import SMALL
+from mdqr.linalg._solve.problem import Conditioned, Problem
+from mdqr.linalg._solve.rank import SMALL
 from mdqr.linalg._solve.refine.rounds import approximate_inverse
+from mdqr.linalg._solve.system import Scaled
 
 _LEVELS = (2, 4)
 _MOST_STEPS, _MOST_ROUNDS = 100, 6
@@ -38,46 +40,46 @@ _SPARE = 16
 _PROGRESS = 0.5
 
 
-class MinimumNorm(Answer):
+class _MinimumNorm(Answer):
     """The shortest solutions of a system, and what is known of their errors.
 
     Parameters
     ----------
-    system : Wide
-        The problem.
-    given : Block
-        Its right-hand sides ``(..., m, k)`` as they came, with the batch of the system.
+    problem : Problem
+        The problem, of a `Wide` system.
     basis : Basis
         What refines, and bounds errors.
     method : str
         As `LstsqInfo` has it.
-    inputs : Inputs
-        The operands, for the precisions.
-    callback : callable or None
-        Called as ``callback("refine", done, total)``.
+    condition : numpy.ndarray
+        That of each matrix.
+    rank : numpy.ndarray, optional
+        The ranks.
     """
 
     def __init__(
         self,
-        system: Wide,
-        given: Block,
+        problem: Problem,
         basis: Basis,
         method: str,
-        inputs: Inputs,
-        callback: Callback | None,
+        condition: np.ndarray,
+        rank: np.ndarray | None = None,
     ) -> None:
         self.method = method
+        system, given = problem.system, problem.given
+        assert isinstance(system, Wide)
         # It is asked for later, and the operands may be changed before.
         self._given = given.copy()
         c, powers = system.backend.balance_columns(
             given, system.tall.powers, is_complex=system.kind.is_complex
         )
-        self._c, self._powers = c, powers
-        if given.size and system.a.size:
-            solution, error = _Problem(system, basis, given, c, powers, callback).solved()
-        else:
+        if problem.is_empty:
             solution, error = _of_nothing(system, c)
-        super().__init__(system, [Part(given, c, powers, solution, error)], inputs)
+        else:
+            refinement = _Refinement(system, basis, given, c, powers, problem.callback)
+            solution, error = refinement.solved()
+        part = Part(given, c, powers, solution, error)
+        super().__init__(system, [part], problem.inputs, condition, rank)
 
     def settle_range(self) -> None:
         """Look closely at components near the ends of the range; LinAlgError beyond the largest."""
@@ -98,38 +100,41 @@ class MinimumNorm(Answer):
         """What rounding x leaves, as `b`."""
         system, field = self.system, self.system.kind.is_complex
         assert isinstance(system, Wide)
-        x = system.lowered(self._parts[0].solution.x)
-        r = system.backend.residual([(1, self._c)], system.a, x, kind=system.kind)
+        (part,) = self._parts
+        x = system.lowered(part.solution.x)
+        r = system.backend.residual([(1, part.b)], system.a, x, kind=system.kind)
         rows = -system.tall.powers if system.rows is None else system.rows - system.tall.powers
         near, own = system.backend.balance_columns(r, rows, is_complex=field)
-        return Scaled(near, -own - self._powers)
-
-
-def refined(
-    system: Wide, given: Block, inputs: Inputs, limit: float, callback: Callback | None = None
-) -> tuple[Answer, np.ndarray] | None:
-    """Solve by an approximate inverse in float64, as `ladder.refined` does for others."""
-    backend, a, checks = system.backend, system.tall.a, system.checks
-    with np.errstate(all="ignore"):
-        made = approximate_inverse(backend, a, checks, kind=system.kind, most=1)
-        if made is None or not made[1].all():
-            return None
-        inverse = made[0]
-        if not (inverse.condition * limit < SMALL).all():
-            return None
-        if callback is not None:
-            callback("factor", system.tall.columns, system.tall.columns)
-            callback("condition", 1, 1)
-        basis = Basis.of_inverse(system, inverse)
-        found = MinimumNorm(system, given, basis, "refine", inputs, callback)
-    return (found, inverse.condition) if found.promised else None
+        return Scaled(near, -own - part.powers)
 
 
 @np.errstate(all="ignore")
-def factored(system: Wide, given: Block, inputs: Inputs, callback: Callback | None) -> Answer:
+def solve(problem: Problem) -> Answer | None:
+    """Solve by an approximate inverse in float64; None unless all have all digits."""
+    system, callback = problem.system, problem.callback
+    assert isinstance(system, Wide)
+    made = approximate_inverse(
+        system.backend, system.tall.a, system.checks, kind=system.kind, most=1
+    )
+    if made is None or not made[1].all():
+        return None
+    inverse = made[0]
+    if not (inverse.condition * problem.limit < SMALL).all():
+        return None
+    if callback is not None:
+        callback("factor", system.tall.columns, system.tall.columns)
+        callback("condition", 1, 1)
+    basis = Basis.of_inverse(system, inverse)
+    found = _MinimumNorm(problem, basis, "refine", inverse.condition)
+    return found if found.promised else None
+
+
+@np.errstate(all="ignore")
+def solve_factored(problem: Problem, conditioned: Conditioned) -> Answer:
     """Solve by the factors of the work; a component beyond the largest double is an error."""
-    basis = Basis.of_factors(system)
-    found = MinimumNorm(system, given, basis, "householder", inputs, callback)
+    assert isinstance(problem.system, Wide)
+    basis = Basis.of_factors(problem.system)
+    found = _MinimumNorm(problem, basis, "householder", *conditioned[1:])
     found.settle_range()
     return found
 
@@ -174,7 +179,7 @@ class _Reached(NamedTuple):
 
 
 @dataclass
-class _Problem:
+class _Refinement:
     """A problem, not empty: c is `given` in the rows of the system, its columns near 1."""
 
     system: Wide

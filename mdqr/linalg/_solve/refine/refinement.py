@@ -31,7 +31,7 @@ class Level(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Problem:
+class Refinement:
     """A scaled problem, its approximate inverse, and right-hand sides near 1.
 
     The sizes are moduli of leading limbs; that of the weights is 1.0 for none. `steps` gets the
@@ -51,7 +51,7 @@ class Problem:
     @classmethod
     def of(
         cls, system: System, inverse: ApproximateInverse, b: Block, callback: Callback | None
-    ) -> Problem:
+    ) -> Refinement:
         """Compute the sizes."""
         xp, is_complex = system.backend.xp, system.kind.is_complex
         a, b_size = (xp.abs(to_native(xp, block, is_complex)) for block in (system.a, b))

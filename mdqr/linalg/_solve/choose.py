@@ -1,0 +1,139 @@
+"""The choice of a solver: approximate inverses, the same in the next precision, Householder QR."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NoReturn
+
+import numpy as np
+
+from mdqr._precision import PRECISIONS
+from mdqr.linalg._solve.answer import Answer
+from mdqr.linalg._solve.batch import Batch
+from mdqr.linalg._solve.problem import Problem
+from mdqr.linalg._solve.rank import SMALL
+from mdqr.linalg._solve.refine.rounds import ROOM
+from mdqr.linalg._solve.solvers import householder, ladder, minimum_norm, normal
+
+_METHODS = ("auto", "householder", "refine")
+
+
+def check_method(function: str, method: str, *, verified: bool) -> None:
+    """Raise ValueError for a method that there is not; `verified`: or that only estimates."""
+    if method not in _METHODS:
+        raise ValueError(
+            f'{function}: method must be "auto", "householder" or "refine"; got {method!r}'
+        )
+    if verified and method == "householder":
+        raise ValueError(
+            f'{function}: method="householder" estimates bounds, and verified=True wants them '
+            'proven: leave method at "auto"'
+        )
+
+
+def choose(
+    problem: Problem, method: str = "auto", *, known: Answer | None = None, verified: bool = False
+) -> Answer:
+    """Solve a problem, each matrix of a batch by the first solver that shows all its digits.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    method : str, optional
+        As in `lstsq`.
+    known : Answer, optional
+        Answers of one kernel call, for matrices where they have all digits.
+    verified : bool, optional
+        Whether only proven bounds will do.
+
+    Returns
+    -------
+    Answer
+        The solutions, those of the last solver with or without all digits.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If columns depend on each other, a component is beyond the largest double, or `verified` or
+        method "refine" asks for more than is found.
+    """
+    if problem.is_empty:
+        return _by_factors(problem)
+    batch, is_raised = Batch(problem.batch), False
+    batch.add(known)
+    wants_proof = verified or method == "refine"
+    try:
+        if method != "householder":
+            batch.solve(problem, partial(_by_inverse, at_any_cost=wants_proof))
+        if method == "auto" and batch.left.any():
+            is_raised = not problem.is_wide and problem.inputs.work < PRECISIONS[-1]
+            if is_raised:
+                batch.solve(problem, _in_next_precision)
+        if batch.left.any():
+            batch.solve(problem, _by_factors, last=True)
+    except np.linalg.LinAlgError:
+        if not batch.left.all():
+            _by_factors(problem)  # raises for the place in the whole batch
+        raise
+    found = batch.answer(problem.raised() if is_raised else problem)
+    assert found is not None
+    if wants_proof and not (found.promised and _is_proven(found, method)):
+        _refuse(problem, found.condition, verified=verified)
+    return found
+
+
+def _by_inverse(problem: Problem, *, at_any_cost: bool) -> Answer | None:
+    """Refine by an approximate inverse."""
+    if problem.is_wide:
+        return minimum_norm.solve(problem)
+    return normal.solve(problem) or ladder.solve(problem, at_any_cost=at_any_cost)
+
+
+def _in_next_precision(problem: Problem) -> Answer | None:
+    """Refine by approximate inverses in the next precision; ranks are decided in this one."""
+    raised = problem.raised()
+    found = ladder.solve(raised._replace(limit=raised.inputs.work.eps), at_any_cost=True)
+    if found is None:
+        return None
+    doubtful = found.kept & (found.condition * problem.limit >= SMALL)
+    if doubtful.any():
+        items = np.nonzero(doubtful) if doubtful.ndim else ()
+        _, found.condition[items], found.rank[items] = problem.take(items).conditioned()
+    return found
+
+
+def _by_factors(problem: Problem) -> Answer:
+    """Solve by Householder QR in the precision of the work."""
+    conditioned = problem.conditioned()
+    solve = minimum_norm.solve_factored if problem.is_wide else householder.solve
+    return solve(problem, conditioned)
+
+
+def _is_proven(found: Answer, method: str) -> bool:
+    """Return whether a method that wants proof gets it: "refine" from an approximate inverse."""
+    words = np.asarray(found.bound_kind if method != "refine" else found.method)
+    return bool((words == ("proven" if method != "refine" else "refine")).all())
+
+
+def _refuse(problem: Problem, condition: np.ndarray, *, verified: bool) -> NoReturn:
+    """Raise LinAlgError: refinement does not show all digits."""
+    caller, work = problem.system.caller, problem.inputs.work
+    asked = "verified=True" if verified else 'method="refine"'
+    worst = float(condition.max())
+    # Squares of floats raise beyond the range, products do not.
+    growth = worst if problem.system.is_square else worst * worst
+    higher = [p for p in PRECISIONS if p > work and growth * p.eps <= ROOM]
+    way = 'method="householder" estimates bounds' if verified else 'method="auto" takes QR'
+    why = f"too near to singular for {work.name}, or a component is zero or tiny beside others"
+    if problem.is_wide:
+        way = 'method="auto" may serve'
+    elif worst * problem.limit >= SMALL and growth * work.eps <= ROOM:
+        why = "such that the precision of its entries leaves its rank in doubt"
+        way = "rcond=0 says that they are exact"
+    elif growth * work.eps > ROOM and higher:
+        way = f"precision=mdqr.{higher[0].name} may do"
+    raise np.linalg.LinAlgError(
+        f"{caller.function}: {asked} does not show all digits: the matrix (condition "
+        f"about {worst:.1e}) is {why}; {way}"
+    )

@@ -1,0 +1,1 @@
+"""The solvers of linear systems and least-squares problems, one in a file."""

@@ -1,1 +1,0 @@
-"""Answers of one kernel call, and of batches whose matrices take several ways."""
