@@ -125,7 +125,8 @@ def lstsq(
         approximate inverse with proven bounds; LinAlgError where that does not show all digits:
         as a rule for conditions beyond ``0.01 / eps``, or of tall matrices its root, and zeros that
         only cancellation makes. "auto" takes "refine" where that is cheaper, on a CPU to some 1e13
-        in dd, 1e21 in qd and 1e40 in od, and else "householder".
+        in dd, 1e21 in qd and 1e40 in od; else "refine" in the next precision, and where that does
+        not show all digits "householder".
     verified : bool, optional
         Whether LinAlgError is to be raised unless bounds are proven and all digits are as promised;
         the message says what would do. Takes "refine" at any cost.
@@ -182,7 +183,7 @@ def lstsq(
     X leaves more, ``A X`` is rounded to float64 and its R multiplies X, which gets one limb more
     (T. Ogita 2010).
     At most 256 equations with 64 unknowns are one kernel call, unless there are weights
-    or a callback. Each matrix of a batch takes its own way.
+    or a callback. Each matrix of a batch is solved by the first solver that serves it.
 
     "householder": QR of the matrix with columns scaled by powers of two, weights as powers of two
     of the rows and factors near 1, and, if rows are weighted or their sizes span more than 8 bits,
