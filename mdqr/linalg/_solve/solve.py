@@ -25,11 +25,11 @@ from mdqr.linalg._shared.operands import (
 )
 from mdqr.linalg._solve.answer import Answer
 from mdqr.linalg._solve.choose import check_method, choose
-from mdqr.linalg._solve.data_error import NAMES
 from mdqr.linalg._solve.deficiency import require_columns
-from mdqr.linalg._solve.determined import Data, info_of, warn_if_undetermined
 from mdqr.linalg._solve.problem import Problem
 from mdqr.linalg._solve.rank import Decisive, require_regular
+from mdqr.linalg._solve.reports.data_error import NAMES
+from mdqr.linalg._solve.reports.determined import Data, info_of, warn_if_undetermined
 from mdqr.linalg._solve.solvers import small
 from mdqr.linalg._solve.system import System
 

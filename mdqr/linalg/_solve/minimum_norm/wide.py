@@ -17,7 +17,7 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._shared.caller import Caller
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Callback, precision_for
-from mdqr.linalg._solve.data_error import DataErrors
+from mdqr.linalg._solve.reports.data_error import DataErrors
 from mdqr.linalg._solve.system import Scaled, System
 
 

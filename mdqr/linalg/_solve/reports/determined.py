@@ -16,14 +16,14 @@ from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import Inputs, data_precision, entry_unit
 from mdqr.linalg._solve.answer import Answer, moduli
-from mdqr.linalg._solve.data_error import (
+from mdqr.linalg._solve.householder.componentwise import lowest_bits
+from mdqr.linalg._solve.reports.data_error import (
     DataErrors,
     data_errors,
     moved,
     relative_error,
     solution_error,
 )
-from mdqr.linalg._solve.householder.componentwise import lowest_bits
 from mdqr.linalg._solve.system import Scaled, System
 
 # Numbers with so many zeros at the end are taken for exact: of 1,000 rounded ones one is.

@@ -14,8 +14,8 @@ from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._shared.statistics import Measured, Statistics
 from mdqr.linalg._solve.answer import Answer, Report
-from mdqr.linalg._solve.data_error import DataErrors, moved, solution_error
 from mdqr.linalg._solve.minimum_norm.wide import Wide
+from mdqr.linalg._solve.reports.data_error import DataErrors, moved, solution_error
 from mdqr.linalg._solve.system import Scaled, System, sum_of_squares, take_rows
 
 # Matrices with so many entries are factored for what is printed.
