@@ -73,7 +73,7 @@ def by_factors(seed, index):
         return given, verdict
     x, lower, upper, order = found
     left, right, matrix, size, side = (_fractions(y) for y in (lower, upper, a, x, b))
-    factor = (3.5 * n + 192) * precision.eps * (4 if parts == 2 else 1)
+    factor = stated(n, precision.eps, parts)
     grown = (_sums(left) @ _sums(right))[np.argsort(order)]
     rest = _residual(matrix, size, side)
     lost = Fraction(parts * precision.limbs, 2**1074) * _sums(matrix).sum(axis=-1)[:, None]
@@ -86,6 +86,11 @@ def by_factors(seed, index):
         elif error_of:
             verdict.gaps.append(("all", _decades(bound) - _decades(error_of)))
     return given, verdict
+
+
+def stated(n, eps, parts):
+    """Return what `lu_solve` and `cho_solve` promise of the backward error."""
+    return (3.5 * n + 192) * eps * (4 if parts == 2 else 1)
 
 
 def _solution(method, a, b):

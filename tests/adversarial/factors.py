@@ -87,6 +87,11 @@ def _moduli(ints):
     return np.asarray(root(*ints), dtype=object)
 
 
+def stated(n, eps):
+    """Return what `solve_triangular` promises of entries of the backward error."""
+    return (n + 16) * eps
+
+
 def _judge_backward(a, b, x, answer, verdict):
     """``abs(b - a x) <= (n + 16) eps abs(a) abs(x)`` and what underflow adds."""
     n = a.shape[-1]
@@ -107,7 +112,7 @@ def _judge_backward(a, b, x, answer, verdict):
             continue
         error = log2(residual[i, k]) + common
         allowed = (
-            math.log2((n + 16) * answer.eps) + log2(size[i, k]) + common
+            math.log2(stated(n, answer.eps)) + log2(size[i, k]) + common
             if size[i, k]
             else -math.inf
         )

@@ -174,7 +174,7 @@ def _relative_error(a, b, q, condition, x):
     return float(np.linalg.norm(q.T @ rest) / (promised * _EPS or 1.0))
 
 
-def _allowed(n, compute):
+def stated(n, compute):
     """Multiples of the unit roundoff: some tens, and what n sums add."""
     return (50.0 + 8.0 * n) * FORMATS[compute].unit
 
@@ -191,11 +191,11 @@ def _qr(rng, given, options):
         return verdict
     norms = np.linalg.norm(a, axis=0)
     errors = np.linalg.norm(a - found.Q @ found.R, axis=0) / np.where(norms > 0, norms, 1.0)
-    _compare(verdict, float(errors.max()), _allowed(a.shape[1], options["compute"]))
+    _compare(verdict, float(errors.max()), stated(a.shape[1], options["compute"]))
     if options["method"] == "householder":
         gram = found.Q.T @ found.Q - np.eye(found.Q.shape[1])
         error = float(np.linalg.norm(gram))
-        _compare(verdict, error, _allowed(a.shape[1], options["compute"]))
+        _compare(verdict, error, stated(a.shape[1], options["compute"]))
     return verdict
 
 
@@ -214,10 +214,10 @@ def _lowrank(rng, given, options):
         return verdict
     left = float(values[r]) if r < len(values) else 0.0
     error = float(np.linalg.norm((found.U * found.s) @ found.Vh - a, 2)) - left
-    _compare(verdict, error / values[0], _allowed(a.shape[1], options["compute"]))
+    _compare(verdict, error / values[0], stated(a.shape[1], options["compute"]))
     # Of the squares, relative to the largest.
     error = float(np.abs(found.s**2 - values[:r] ** 2).max())
-    _compare(verdict, error / values[0] ** 2, _allowed(a.shape[1], options["compute"]))
+    _compare(verdict, error / values[0] ** 2, stated(a.shape[1], options["compute"]))
     return verdict
 
 

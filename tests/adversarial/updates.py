@@ -192,7 +192,7 @@ class _Sequence:
         if total == 0:
             return
         error = log2(total) / 2 + unit
-        factor = 40 * self.n * (self.changes + 1) + 20 * self.n * self.removals
+        factor = stated(self.n, self.changes, self.removals)
         allowed = math.log2(factor * self.precision.eps) + 2 * math.log2(self.largest)
         self.compare(error, allowed)
 
@@ -243,6 +243,11 @@ class _Sequence:
         true = (size - error) * _LOG10_2 if error > -math.inf else math.inf
         if digits > max(true, 0.0) + 1e-9:
             self.verdict.note("false_digits", "overclaim", digits - true)
+
+
+def stated(n, changes, removals):
+    """Return what updates promise of ``R^H R - A^H A``, in eps."""
+    return 40 * n * (changes + 1) + 20 * n * removals
 
 
 def _gram_difference(a, r):

@@ -1,0 +1,128 @@
+"""The run over all mutants: what notices each, and which survive."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.common.environment import environment
+from mdqr._precision import PRECISIONS, Precision
+from mutants.mutant import Mutant, applied
+from mutants.registry import CLOSE, COVERED
+
+# Judges compare logarithms to base 2 of numbers of thousands of bits in float64.
+_EQUAL = 1e-9
+_QUICK = ("dd", "d", "qd", "od")
+
+
+class Outcome(NamedTuple):
+    """A mutant in a precision, the name of the judge that noticed it, or "", and the seconds."""
+
+    mutant: Mutant
+    precision: Precision
+    judge: str
+    seconds: float
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether it survives, or is noticed where the registry says that nothing does."""
+        return bool(self.judge) == bool(self.mutant.survives)
+
+    def row(self) -> str:
+        """Return it as a row of a table."""
+        noticed = self.judge or ("covered" if self.mutant.survives else "SURVIVES")
+        return f"| {self.mutant} | {self.precision} | {noticed} | {self.seconds:.2f} |"
+
+
+def precisions_of(mutant: Mutant) -> list[Precision]:
+    """Return those in which a mutant is tried."""
+    return [p for p in PRECISIONS if not mutant.precisions or p.name in mutant.precisions]
+
+
+def violates(shares: Iterator[float]) -> bool:
+    """Return whether a claim is false, of log2 of errors over bounds."""
+    return any(share > _EQUAL for share in shares)
+
+
+def tried(mutant: Mutant, precision: Precision) -> Outcome:
+    """Apply a mutant and ask its judges, one after the other."""
+    begin, name = time.perf_counter(), ""
+    with applied(mutant), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for judge in mutant.judges:
+            try:
+                if violates(judge(precision)):
+                    name = str(judge)
+            except (ArithmeticError, AssertionError, ValueError) as error:
+                name = f"{judge} ({type(error).__name__})"
+            if name:
+                break
+    return Outcome(mutant, precision, name, time.perf_counter() - begin)
+
+
+def closest(mutants: list[Mutant]) -> dict[str, dict[str, float]]:
+    """Return how near to its bound the largest error comes without mutants, as log2.
+
+    Raises
+    ------
+    SystemExit
+        If a judge finds a false claim: it says nothing of mutants.
+    """
+    found: dict[str, dict[str, float]] = {}
+    pairs = {(judge, p): None for m in mutants for judge, p in product(m.judges, precisions_of(m))}
+    for judge, precision in pairs:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            largest = max(judge(precision), default=float("-inf"))
+        if largest > _EQUAL:
+            sys.exit(f"{judge} finds a false claim in {precision} without a mutant")
+        found.setdefault(str(judge), {})[precision.name] = round(largest, 2)
+        print(f"{judge}, {precision}: nearest 2^{largest:.1f}", flush=True)
+    return found
+
+
+def main() -> None:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="one precision of each, no COVERED")
+    parser.add_argument("--only", default="", metavar="TEXT", help="those with it in their names")
+    parser.add_argument("--list", action="store_true", help="print the names and what notices them")
+    parser.add_argument("--output", type=Path, help="a JSON file for the outcomes")
+    options = parser.parse_args()
+    mutants = [m for m in (*CLOSE, *COVERED) if options.only in f"{m.target} {m}"]
+    if options.list:
+        for mutant in mutants:
+            print(f"{mutant}: {mutant.survives or ', '.join(map(str, mutant.judges))}")
+        return
+    command = f"python -m tests.mutants {' '.join(sys.argv[1:])}".rstrip()
+    record: dict[str, Any] = environment(command)
+    if options.quick:
+        mutants = [m for m in mutants if not m.survives]
+        pairs = [(m, _first(precisions_of(m))) for m in mutants]
+    else:
+        pairs = [(m, p) for m in mutants for p in precisions_of(m)]
+        record["nearest"] = closest(mutants)
+    outcomes = []
+    print("| mutant | precision | noticed by | s |\n|---|---|---|--:|")
+    for pair in pairs:
+        outcomes.append(tried(*pair))
+        print(outcomes[-1].row(), flush=True)
+    wrong = [each for each in outcomes if each.is_wrong]
+    record["outcomes"] = [(str(m), p.name, judge, round(s, 2)) for m, p, judge, s in outcomes]
+    if options.output is not None:
+        options.output.write_text(json.dumps(record, indent=1) + "\n")
+    print(f"\n{len(outcomes)} tried, {len(wrong)} not as the registry says")
+    for each in wrong:
+        print(each.row())
+    sys.exit(bool(wrong))
+
+
+def _first(precisions: list[Precision]) -> Precision:
+    return min(precisions, key=lambda p: _QUICK.index(p.name))

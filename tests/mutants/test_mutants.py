@@ -1,0 +1,96 @@
+"""The registry of mutants names what there is, and its judges find no false claims."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from collections import Counter
+from itertools import islice
+
+import pytest
+from adversarial.run import FUNCTIONS
+
+import mdqr
+from mdqr.linalg._factor.determinants import inverse
+from mdqr.linalg._spectral.disks import Disks
+from mutants.judges import ROOT, Claims, Family, Tests
+from mutants.mutant import SHRUNK, Mutant, applied, found, shrunk_part
+from mutants.registry import CLOSE, COVERED
+from mutants.run import precisions_of, tried, violates
+
+EVERY = (*CLOSE, *COVERED)
+JUDGES = {judge: None for mutant in EVERY for judge in mutant.judges}
+CLAIMS = [judge for judge in JUDGES if isinstance(judge, Claims)]
+
+
+@pytest.mark.parametrize("mutant", EVERY, ids=str)
+def test_what_the_registry_names_is_there(mutant):
+    _, _, target = found(mutant.target)
+    if mutant.argument:
+        assert mutant.argument in inspect.signature(target).parameters
+    assert mutant.judges
+    assert precisions_of(mutant)
+
+
+def test_every_mutant_is_there_once():
+    counts = Counter(str(mutant) for mutant in EVERY)
+    assert not [name for name, count in counts.items() if count > 1]
+    assert all(mutant.survives for mutant in COVERED)
+    assert not any(mutant.survives for mutant in CLOSE)
+
+
+@pytest.mark.parametrize("judge", JUDGES, ids=str)
+def test_what_judges_name_is_there(judge):
+    if isinstance(judge, Family):
+        assert judge.name in FUNCTIONS
+    elif isinstance(judge, Tests):
+        path, _, name = judge.node.partition("::")
+        assert f"\ndef {name}(" in (ROOT / path).read_text()
+
+
+@pytest.mark.parametrize("judge", CLAIMS, ids=str)
+def test_claims_are_true(judge):
+    assert not violates(islice(judge(mdqr.dd), 100))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("judge", CLAIMS, ids=str)
+def test_all_claims_are_true(judge, precision):
+    assert not violates(judge(precision))
+
+
+@pytest.mark.long
+def test_every_mutant_is_noticed():
+    command = [sys.executable, "-m", "tests.mutants"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+
+def test_a_mutant_is_put_in_every_place_and_taken_out_again():
+    target = "mdqr.linalg._factor.determinants.inverse:moduli"
+    original = inverse.moduli
+    with applied(Mutant(target, ())):
+        places = [
+            name
+            for name, module in sys.modules.items()
+            if name.startswith("mdqr.") and getattr(module, "moduli", None) is inverse.moduli
+        ]
+        assert inverse.moduli is not original
+        assert "mdqr.linalg._factor.determinants.elimination" in places
+    assert inverse.moduli is original
+    assert all(sys.modules[name].moduli is original for name in places)
+
+
+def test_a_bound_that_nothing_sees_survives():
+    mutant = Mutant("mdqr.linalg._spectral.disks:SLACK", (Claims("none", lambda _: iter([-1.0])),))
+    outcome = tried(mutant, mdqr.dd)
+    assert outcome.is_wrong
+    assert "SURVIVES" in outcome.row()
+
+
+def test_parts_of_results():
+    assert shrunk_part((1.0, 2.0), "1", "factor") == (1.0, 2.0 * SHRUNK)
+    assert shrunk_part(Disks(1.0, 2), "radii", "log2") == Disks(-9.0, 2)
+    assert shrunk_part([(1.0, 2.0)], "0.1", "below") == [(1.0, 2048.0)]
+    assert shrunk_part(1.0, "", "digits") == pytest.approx(4.0103)
