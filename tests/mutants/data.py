@@ -10,7 +10,7 @@ import numpy as np
 
 from mdqr._precision import Precision
 from mdqr.linalg import inv, lstsq, solve
-from mutants.judges import Claims
+from mutants.judges import Claims, over
 
 _RTOL = 2.0**-20
 _DRAWS = 40
@@ -38,7 +38,7 @@ def _claims(name: str, m: int, n: int, way: Callable[..., Any], operands: int = 
             errors = {f"{name}_rtol": _RTOL for name in "ab"[:operands]}
             worst = _worst(lambda *x: way(*x)[0], given, rng)
             bound = way(*given, data_error=errors)[1].data_error_bound
-            yield from np.log2(worst / bound).ravel().tolist()
+            yield from over(worst, bound)
 
     return Claims(name, claims)
 
@@ -46,11 +46,6 @@ def _claims(name: str, m: int, n: int, way: Callable[..., Any], operands: int = 
 def _lstsq(a: Any, b: Any, **options: Any) -> tuple[Any, Any]:
     found = lstsq(a, b, **options)
     return found.x, found.info
-
-
-def _steep(a: Any, b: Any, **options: Any) -> tuple[Any, Any]:
-    """A matrix of a condition for which float64 does not serve."""
-    return _lstsq(a * np.array([1.0, 1.0, 2.0**-10]), b, **options)
 
 
 def _solve(a: Any, b: Any, **options: Any) -> tuple[Any, Any]:

@@ -19,16 +19,15 @@ from adversarial.verdicts import DEFECTS
 
 from mdqr._precision import Precision
 
+ROOT = Path(__file__).resolve().parents[2]
+_LOG2_10 = math.log2(10)
+
 
 def over(errors: np.ndarray, bounds: np.ndarray) -> Iterator[float]:
     """Yield log2 of errors over their bounds, float64 of one shape; of zeros there is none."""
     for error, bound in zip(np.ravel(errors), np.ravel(bounds), strict=True):
         if error:
             yield math.log2(error) - (math.log2(bound) if bound > 0 else -math.inf)
-
-
-ROOT = Path(__file__).resolve().parents[2]
-_LOG2_10 = math.log2(10)
 
 
 @dataclass(frozen=True)

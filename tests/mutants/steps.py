@@ -25,6 +25,7 @@ from mdqr.linalg._general.pencil import Pair
 from mdqr.linalg._general.subspaces.newton import Basis
 from mdqr.linalg._shared.data_error import Errors
 from mdqr.linalg._spectral import residual_bounds, singular_bounds
+from mutants import judges
 from mutants.judges import Claims
 
 _TRIALS = 20
@@ -218,7 +219,7 @@ def _perturbation(precision: Precision, rng: Any, trial: int) -> Iterator[float]
     difference = np.array((rows - cases.fractions(y)).tolist(), dtype=float)
     wanted = np.linalg.norm(np.array(rows.tolist(), dtype=float), axis=1)
     for wrong, bound in ((np.linalg.norm(difference, axis=1), lost), (wanted, lengths)):
-        yield from np.log2(wrong / bound[0] * (1 - 2.0**-40)).tolist()
+        yield from judges.over(wrong * (1 - 2.0**-40), bound[0])
 
 
 def _over_fractions(wrong: Any, bounds: np.ndarray) -> Iterator[float]:
@@ -300,7 +301,7 @@ def _moved_pair(precision: Precision, rng: Any, trial: int) -> Iterator[float]:
         a, b = (e * rng.choice([-1, 1], e.shape) for e in (of_a, of_b))
         k, change = y @ b @ x, y @ a @ x
         moved = np.linalg.inv(np.eye(n) + k) @ (change - k @ m)
-        yield from np.log2(abs(moved) / bound).ravel().tolist()
+        yield from judges.over(abs(moved), bound)
 
 
 def _schur(precision: Precision, rng: Any, trial: int) -> Iterator[float]:
