@@ -6,7 +6,7 @@ not.
 
 from __future__ import annotations
 
-from mutants import data, solutions, stated, steps
+from mutants import data, expansions, factored, solutions, stated, steps, updates
 from mutants.judges import Family, Tests
 from mutants.mutant import Mutant
 
@@ -20,33 +20,43 @@ _ROOTS = _LINALG + "_roots."
 _UPDATE = _LINALG + "_update."
 _SERIES = "mdqr.series."
 
-# Solutions by approximate inverses, in steps. An error of residuals shows where limbs are few; what
-# a step leaves where they are many, as it ends once that is small enough.
+# Solutions by approximate inverses, in steps. Errors of residuals show where limbs are few: steps
+# of od end long before.
 _INVERSE = _SOLVE + "refine.approximate_inverse:"
 _STEPS = (solutions.SQUARE, solutions.TALL)
-_FEW, _MANY = ("d", "dd", "qd"), ("qd", "od")
+_FEW = ("d", "dd", "qd")
 REFINED = (
     Mutant(_INVERSE + "ApproximateInverse.correction", _STEPS, "1"),
     Mutant(_INVERSE + "ApproximateInverse.correction", _STEPS, argument="delta", precisions=_FEW),
     Mutant(_SOLVE + "refine.problem:Problem._products", _STEPS, precisions=("dd", "qd")),
-    Mutant(_INVERSE + "Operand.measured", _STEPS, "rate", precisions=_MANY),
-    Mutant(_INVERSE + "Operand.measured", _STEPS, "rows", precisions=("od",)),
-    Mutant(_INVERSE + "Operand.off", _STEPS, precisions=_MANY),
-    Mutant(_INVERSE + "Gram.inverse", _STEPS, "rows", precisions=_MANY),
-    Mutant(_INVERSE + "constant", _STEPS, precisions=_MANY),
-    Mutant(_SOLVE + "refine.split:error_norm", _STEPS, precisions=_MANY),
+    Mutant(_SOLVE + "refine.ladder:climb", (solutions.NORMAL,), "1", precisions=("d",)),
+    Mutant(_INVERSE + "Operand.measured", (factored.INVERSES,), "rate"),
+    Mutant(_INVERSE + "Operand.measured", (factored.INVERSES,), "rows"),
+    Mutant(_INVERSE + "Operand.off", (factored.INVERSES,)),
+    Mutant(_INVERSE + "Gram.inverse", (factored.INVERSES,), "rate"),
+    Mutant(_INVERSE + "Gram.inverse", (factored.INVERSES,), "rows"),
+    Mutant(_INVERSE + "constant", (factored.INVERSES,)),
+    Mutant(_SOLVE + "refine.split:error_norm", (factored.HALVES,)),
+    Mutant(_SOLVE + "refine.split:error_of_rows", (factored.HALVES,)),
 )
 
 # By Householder QR.
 _QR = (solutions.SQUARE_BY_QR, solutions.TALL_BY_QR, solutions.HARD_BY_QR)
+_LEFT = (factored.FACTORS,)
 _BY_QR = _SOLVE + "householder."
 HOUSEHOLDER = (
     Mutant(_BY_QR + "augmented:normwise_bound", _QR, precisions=_FEW),
+    Mutant(_BY_QR + "augmented:contraction_limit", _LEFT),
+    Mutant(_BY_QR + "augmented:_weighted_norm", _LEFT),
     Mutant(_BY_QR + "componentwise:bound_components", _QR),
     Mutant(_BY_QR + "componentwise:_error_of_f", _QR),
     Mutant(_BY_QR + "componentwise:_error_of_g", _QR, precisions=("dd", "qd", "od")),
+    Mutant(_BY_QR + "componentwise:Evaluated.error", (factored.RESIDUALS,), precisions=("d",)),
     Mutant(_BY_QR + "pseudo_inverse:Inverse.bound", _QR),
-    Mutant(_BY_QR + "pseudo_inverse:Inverse._measured", _QR, "0", precisions=_FEW),
+    Mutant(_BY_QR + "pseudo_inverse:Inverse._measured", _LEFT, "0"),
+    Mutant(_BY_QR + "pseudo_inverse:Inverse._measured", _LEFT, "1"),
+    Mutant(_BY_QR + "pseudo_inverse:Inverse._estimated", _LEFT, "0", precisions=_FEW),
+    Mutant(_BY_QR + "pseudo_inverse:Inverse._estimated", _LEFT, "1", precisions=_FEW),
     Mutant(_BY_QR + "extended:Extension.rounding", _QR, precisions=("d", "dd")),
 )
 
@@ -56,6 +66,9 @@ _SHORT = _SOLVE + "minimum_norm."
 MINIMUM_NORM = (
     Mutant(_SHORT + "basis:Basis.bound", _WIDE),
     Mutant(_SHORT + "basis:Basis.bound", _WIDE, argument="error"),
+    Mutant(_SHORT + "basis:Basis.bound", (factored.SHORTEST,), argument="g"),
+    Mutant(_SHORT + "basis:Basis.of_inverse", (factored.SHORTEST,), "rate"),
+    Mutant(_SHORT + "basis:Basis.of_factors", (factored.SHORTEST,), "rate", precisions=_FEW),
     Mutant(_SHORT + "answer:_Problem._summed", _WIDE, precisions=("dd", "qd", "od")),
 )
 
@@ -153,6 +166,7 @@ SPECTRA = (
     Mutant(_SPECTRAL + "inverse_bounds:_combined", _PINV),
     Mutant(_SPECTRAL + "inverse_bounds:_bounds", _PINV, "0"),
     Mutant(_LINALG + "_shared.info:Info.digits", _VALUES, kind="digits"),
+    Mutant(_LINALG + "_shared.info:Info.error_bound", (steps.LOGARITHMS,), precisions=_FEW),
 )
 
 # Eigenvalues of other matrices and of pairs, and Schur forms.
@@ -202,18 +216,27 @@ UPDATES = (
     Mutant(_UPDATE + "solution:_without_data", _STREAMS, "bound"),
     Mutant(_UPDATE + "solution:_in_units", _UPDATES, "0"),
     Mutant(_UPDATE + "solution:_in_units", _UPDATES, "1"),
+    Mutant(_UPDATE + "solution:_distance", (updates.DRIFTED,)),
     Mutant(_UPDATE + "loss:lost_digits", _STREAMS),
 )
 
-_NEWTON = "tests/series/test_newton_series.py::test_claimed_digits_are_near_the_truth"
+_COEFFICIENTS = (expansions.COEFFICIENTS,)
 _RADIUS = (Family("radius", 25),)
 SERIES = (
-    Mutant(_SERIES + "_solver.digits:perturbed", (Tests(_NEWTON),), "1"),
-    Mutant(_SERIES + "_solver.solution:SeriesSolution.digits", (Tests(_NEWTON),), kind="digits"),
+    Mutant(_SERIES + "_solver.digits:perturbed", _COEFFICIENTS, "1", precisions=_FEW),
+    Mutant(_SERIES + "_solver.solution:SeriesSolution.errors", _COEFFICIENTS, precisions=_FEW),
+    Mutant(
+        _SERIES + "_solver.solution:SeriesSolution.digits",
+        _COEFFICIENTS,
+        kind="digits",
+        precisions=("d", "dd"),
+    ),
     Mutant(_SERIES + "_analysis.limits:limit", _RADIUS, "uncertainty"),
     Mutant(_SERIES + "_analysis.radius:_best", _RADIUS, "found.uncertainty"),
     Mutant(_SERIES + "_analysis.radius:_outward", _RADIUS, "uncertainty"),
+    Mutant(_SERIES + "_analysis.radius:_pole_error", (Family("radius", 60),)),
     Mutant(_SERIES + "_analysis.pade:_rounding", (Family("pade", 20),)),
+    Mutant(_SERIES + "_analysis.pade:_solved", (expansions.DENOMINATORS,), "1", precisions=_FEW),
 )
 
 _SWEEP = Tests(
@@ -242,12 +265,13 @@ FACTORS = (
 _JUDGES = "adversarial."
 STATED = (
     Mutant(_JUDGES + "factors:stated", (Family("solve_triangular", 40),)),
-    Mutant(_JUDGES + "factors:_UNREFINED", (Family("qr_factor", 40),)),
+    Mutant(_JUDGES + "factors:_UNREFINED", (Family("qr_factor", 40),), precisions=_FEW),
     Mutant(_JUDGES + "extremes:stated", (Family("lu_solve and cho_solve", 40),)),
     Mutant(_JUDGES + "updates:stated", (Family("UpdatableLstsq", 40),)),
     Mutant(_JUDGES + "tensors:stated", (Family("tensorcore", 40),), precisions=("d",)),
     Mutant(_JUDGES + "tensors:_FACTOR", (Family("tensorcore", 40),), precisions=("d",)),
     Mutant("mutants.stated:OF_QR", (stated.FACTORS,)),
+    Mutant("mutants.stated:OF_REPAIR", (stated.REPAIRED,)),
 )
 
 _REACHED = "tests/tensorcore/test_tensorcore_qr.py::test_orthogonalize_says_what_it_reached"
@@ -266,4 +290,34 @@ CLOSE = (
     *REFINED, *HOUSEHOLDER, *MINIMUM_NORM, *ANSWERS, *DATA, *DETERMINANTS, *SPECTRA, *GENERAL,
     *ROOTS, *UPDATES, *SERIES, *FACTORS, *STATED, *TENSORCORE,
 )  # fmt: skip
-COVERED: tuple[Mutant, ...] = ()
+# Terms beside which others are larger in every problem that was found: nothing shows them.
+COVERED = (
+    Mutant(
+        _BY_QR + "componentwise:Sums.error",
+        _QR,
+        survives="errors of residuals in eps**2, below what the step itself leaves of them",
+    ),
+    Mutant(
+        _SOLVE + "system:System.underflow",
+        _QR,
+        survives="what scaling loses is less than the smallest double of x, to which x is rounded",
+    ),
+    Mutant(
+        _BY_QR + "componentwise:UNDERFLOW",
+        _QR,
+        survives="as before, of products in residuals",
+    ),
+    Mutant(
+        _DET + "elimination:Elimination._rounding",
+        _UNROUNDED,
+        survives="of the product of pivots, a part of the errors of L and U",
+    ),
+    Mutant(
+        _DET + "elimination:Elimination.corrected",
+        _UNROUNDED,
+        "error",
+        kind="log2",
+        precisions=("od",),
+        survives="of od alone, whose eps is 2**7 times what operations err by; 2**15 above errors",
+    ),
+)

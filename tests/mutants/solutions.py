@@ -97,7 +97,7 @@ def _made(name: str, count: int, shape: str, **options: Any) -> Claims:
 
     def claims(precision: Precision) -> Iterator[float]:
         for index in range(count):
-            yield from _claims(*_problem(precision, index, shape), **options)
+            yield from _claims(*problem_of(precision, index, shape), **options)
 
     return Claims(name, claims)
 
@@ -111,7 +111,7 @@ def _claims(a: Any, b: Any, weights: Any, **options: Any) -> Iterator[float]:
         yield from shares(system, part, None if weights is None else problems.limbs(weights))
 
 
-def _problem(precision: Precision, index: int, shape: str) -> tuple[Any, Any, Any]:
+def problem_of(precision: Precision, index: int, shape: str) -> tuple[Any, Any, Any]:
     """Return one of few unknowns, of a condition that leaves steps something to do."""
     r = Draw(f"{shape}/{precision}/{index}")
     n, parts, bits = r.choice([1, 2, 2, 3, 3, 4]), 2 if r.chance(0.15) else 1, precision.bits
@@ -140,6 +140,14 @@ def _array(block: Any) -> Any:
     return mdqr.from_limbs(block if field else block[0], dtype=complex if field else float)
 
 
+def _normal(precision: Precision) -> Iterator[float]:
+    """Claims about problems of many rows, by normal equations."""
+    for trial in range(10):
+        rng = np.random.default_rng(trial)
+        a, b = rng.standard_normal((300, 3)), rng.standard_normal(300)
+        yield from _claims(a * 2.0 ** (trial * np.arange(3)) + a[:, :1], b, None)
+
+
 def _square(seed: int, index: int) -> Any:
     return problems.problem(seed, index, square=True)
 
@@ -156,3 +164,4 @@ HARD_BY_QR = _family("hard, by QR", problems.problem, 300, method="householder")
 WIDE = _made("wide, by steps", 150, "wide")
 WIDE_BY_QR = _made("wide, by QR", 150, "wide", method="householder")
 HARD_WIDE = _family("hard and wide", problems.wide, 200)
+NORMAL = Claims("by normal equations", _normal)

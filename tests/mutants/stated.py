@@ -17,7 +17,7 @@ from mutants.judges import Claims
 from mutants.steps import over
 
 # Times the number of columns, in eps.
-OF_QR = 20.0
+OF_QR = OF_REPAIR = 20.0
 
 
 def _certificates(precision: Precision) -> Iterator[float]:
@@ -86,5 +86,21 @@ def _exact_products(precision: Precision) -> Iterator[float]:
 
 
 EXACT_PRODUCTS = Claims("products by all bits", _exact_products)
+
+
+def _repaired(precision: Precision) -> Iterator[float]:
+    """Errors of factors that drifted, and were repaired."""
+    for trial in range(8):
+        rng = np.random.default_rng(trial)
+        a = cases.random(4 + trial % 4, 1 + trial % 4, precision, float, rng)
+        Q, R = mdqr.linalg.qr(a)
+        off = 1 + precision.eps**0.75 * rng.uniform(-1, 1, Q.shape)
+        known = mdqr.linalg.certify(a, *mdqr.linalg.repair(a, Q * off, R))
+        for value in (known.normwise, known.orthogonality):
+            if value:
+                yield math.log2(value / (OF_REPAIR * a.shape[1]))
+
+
+REPAIRED = Claims("repaired factors", _repaired)
 FACTORS = Claims("factors of qr", _factors)
 AUTO_PRODUCTS = Claims("products by residues", _auto_products)

@@ -136,6 +136,17 @@ def _inverse(precision: Precision, rng: Any, trial: int) -> Iterator[float]:
         yield math.log2(float(wrong)) - math.log2(bound)
 
 
+def _logarithm(precision: Precision, rng: Any, trial: int) -> Iterator[float]:
+    a = _random(1 + trial % 4, precision, rng) * 2.0 ** rng.integers(-300, 300)
+    found = mdqr.linalg.slogdet(a)
+    truth = abs(_det(cases.fractions(a)))
+    with mpmath.workprec(3000):
+        exact_value = mpmath.log(mpmath.mpf(truth.numerator) / truth.denominator)
+        wrong = abs(exact_value - found.logabsdet.to_mpmath().item())
+        yield float(mpmath.log(wrong, 2)) - math.log2(float(found.info.error_bound))
+
+
+LOGARITHMS = _trials("logarithms of determinants", _logarithm)
 DETERMINANTS = _trials("determinants, unrounded", _determinant)
 ELIMINATION = _trials("elimination", _elimination)
 INVERSES = _trials("inverses in float64", _inverse)
