@@ -1,4 +1,4 @@
-"""Results of data within their errors, with the worst of some signs, beside the bounds for them."""
+"""Results of data within their errors, with the worst of some signs, against their bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coefficients of series, approximants and their poles, beside exact ones."""
+"""Coefficients of series, approximants and their poles, against exact ones."""
 
 from __future__ import annotations
 

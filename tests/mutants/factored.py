@@ -1,4 +1,4 @@
-"""What is known of factors, of approximate inverses and of residuals, beside exact differences."""
+"""What is known of factors, of approximate inverses and of residuals, against exact differences."""
 
 from __future__ import annotations
 

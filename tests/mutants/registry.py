@@ -50,7 +50,7 @@ HOUSEHOLDER = (
     Mutant(_BY_QR + "augmented:_weighted_norm", _LEFT),
     Mutant(_BY_QR + "componentwise:bound_components", _QR),
     Mutant(_BY_QR + "componentwise:_error_of_f", _QR),
-    Mutant(_BY_QR + "componentwise:_error_of_g", _QR, precisions=("dd", "qd", "od")),
+    Mutant(_BY_QR + "componentwise:_error_of_g", _QR[::-1], precisions=("dd", "qd", "od")),
     Mutant(_BY_QR + "componentwise:Evaluated.error", (factored.RESIDUALS,), precisions=("d",)),
     Mutant(_BY_QR + "pseudo_inverse:Inverse.bound", _QR),
     Mutant(_BY_QR + "pseudo_inverse:Inverse._measured", _LEFT, "0"),
@@ -76,7 +76,7 @@ MINIMUM_NORM = (
 _LSTSQ = Family("lstsq", 30)
 _SQUARE = Family("solve", 30)
 _HARD = Family("lstsq by Householder", 120)
-_CLOSE = Tests("tests/solve/test_close_bounds.py::test_the_bound_is_the_error_but_for_little")
+_CLOSE = "tests/solve/test_close_bounds.py::test_the_bound_is_the_error_but_for_little"
 ANSWERS = (
     Mutant(_SOLVE + "answer:_unknowns", (_LSTSQ,), "bound"),
     Mutant(_SOLVE + "answer:_unknowns", (_HARD,), "relative", precisions=("d", "od")),
@@ -87,8 +87,8 @@ ANSWERS = (
     Mutant(_SOLVE + "ways.small:SmallAnswer._cut", (_SQUARE,), precisions=("d", "dd")),
     Mutant("mdqr._backend.host.backend:HostBackend.lstsq_small", (_LSTSQ,), "error"),
     Mutant("mdqr._backend.host.backend:HostBackend.solve_small", (_SQUARE,), "error"),
-    Mutant(_SHORT + "deficient:_solution", (_CLOSE,), "bound"),
-    Mutant(_SHORT + "deficient:_shortest", (_CLOSE,), "1"),
+    Mutant(_SHORT + "deficient:_solution", (Tests(_CLOSE, "{}-basic"),), "bound"),
+    Mutant(_SHORT + "deficient:_shortest", (Tests(_CLOSE, "{}-by rank"),), "1", precisions=("od",)),
 )
 
 # For all data within their errors.
@@ -271,7 +271,7 @@ STATED = (
     Mutant(_JUDGES + "tensors:stated", (Family("tensorcore", 40),), precisions=("d",)),
     Mutant(_JUDGES + "tensors:_FACTOR", (Family("tensorcore", 40),), precisions=("d",)),
     Mutant("mutants.stated:OF_QR", (stated.FACTORS,)),
-    Mutant("mutants.stated:OF_REPAIR", (stated.REPAIRED,)),
+    Mutant("mutants.stated:OF_REPAIR", (stated.REPAIRED,), precisions=("d", "dd")),
 )
 
 _REACHED = "tests/tensorcore/test_tensorcore_qr.py::test_orthogonalize_says_what_it_reached"

@@ -46,9 +46,9 @@ def precisions_of(mutant: Mutant) -> list[Precision]:
     return [p for p in PRECISIONS if not mutant.precisions or p.name in mutant.precisions]
 
 
-def violates(shares: Iterator[float]) -> bool:
+def violates(ratios: Iterator[float]) -> bool:
     """Return whether a claim is false, of log2 of errors over bounds."""
-    return any(share > _EQUAL for share in shares)
+    return any(ratio > _EQUAL for ratio in ratios)
 
 
 def tried(mutant: Mutant, precision: Precision) -> Outcome:

@@ -1,4 +1,4 @@
-"""Solutions before their last rounding, which hides errors far below it, beside exact ones."""
+"""Solutions before their last rounding, which hides errors far below it, against exact ones."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def unrounded() -> Iterator[list[tuple[Any, Any]]]:
         answer._unknowns = original
 
 
-def shares(system: Any, part: Any, weights: Any) -> Iterator[float]:
+def ratios(system: Any, part: Any, weights: Any) -> Iterator[float]:
     """Yield log2 of the errors of a solution that was not rounded over their bounds."""
     field, x, low = system.kind.is_complex, part.solution.x, part.solution.low
     a, b, x = (_single(block, field) for block in (system.given, part.given, x))
@@ -108,7 +108,7 @@ def _claims(a: Any, b: Any, weights: Any, **options: Any) -> Iterator[float]:
     with unrounded() as parts:
         answered(partial(mdqr.linalg.lstsq, a, b, **options))
     for system, part in parts:
-        yield from shares(system, part, None if weights is None else problems.limbs(weights))
+        yield from ratios(system, part, None if weights is None else problems.limbs(weights))
 
 
 def problem_of(precision: Precision, index: int, shape: str) -> tuple[Any, Any, Any]:

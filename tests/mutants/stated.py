@@ -1,4 +1,4 @@
-"""Bounds that pages and docstrings state of factors, beside the errors of random ones."""
+"""Bounds that pages and docstrings state of factors, against the errors of random ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds of steps in between, which nothing of a result shows, beside exact differences."""
+"""Bounds of steps in between, which nothing of a result shows, against exact differences."""
 
 from __future__ import annotations
 
@@ -175,8 +175,8 @@ def _hermitian(precision: Precision, rng: Any, trial: int) -> Iterator[float]:
     both = residual_bounds.Remainders(z.sizes, departure)
     lengths = residual_bounds.bounds(gaps, both, sizes).lengths[0]
     gap = identity(n) - exact(of_x.block).H @ exact(of_x.block)
-    own = Exact(gap.real.diagonal(), None, gap.exponent)
-    yield from over(own, lengths)
+    diagonal = Exact(gap.real.diagonal(), None, gap.exponent)
+    yield from over(diagonal, lengths)
     b = _random(n, precision, rng, complex if field else float)
     b = b @ b.mT.conj()
     b = (b + b.mT.conj()) * 0.5
@@ -225,8 +225,8 @@ def _perturbation(precision: Precision, rng: Any, trial: int) -> Iterator[float]
     yield from over(left, found.off)
     # Rows of the exact inverse of the rows that Y has.
     rows = cases.rational_inverse(cases.fractions(x))
-    own = np.linalg.norm(y.to_numpy(), axis=1)
-    lengths, lost = vector_bounds.of_inverse(found.off, own[None])
+    sizes = np.linalg.norm(y.to_numpy(), axis=1)
+    lengths, lost = vector_bounds.of_inverse(found.off, sizes[None])
     difference = np.array((rows - cases.fractions(y)).tolist(), dtype=float)
     wanted = np.linalg.norm(np.array(rows.tolist(), dtype=float), axis=1)
     for wrong, bound in ((np.linalg.norm(difference, axis=1), lost), (wanted, lengths)):

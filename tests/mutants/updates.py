@@ -1,4 +1,4 @@
-"""Solutions of changing least squares by an R that is off, beside exact ones."""
+"""Solutions of changing least squares by an R that is off, against exact ones."""
 
 from __future__ import annotations
 
