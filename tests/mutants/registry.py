@@ -75,7 +75,7 @@ MINIMUM_NORM = (
 # What lstsq, solve and inv return of all these, and of small systems.
 _LSTSQ = Family("lstsq", 30)
 _SQUARE = Family("solve", 30)
-_HARD = Family("lstsq by Householder", 120)
+_HARD = Family("lstsq by Householder", 60)
 _CLOSE = "tests/solve/test_close_bounds.py::test_the_bound_is_the_error_but_for_little"
 ANSWERS = (
     Mutant(_SOLVE + "answer:_unknowns", (_LSTSQ,), "bound"),

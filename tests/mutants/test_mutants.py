@@ -24,13 +24,17 @@ JUDGES = {judge: None for mutant in EVERY for judge in mutant.judges}
 CLAIMS = [judge for judge in JUDGES if isinstance(judge, Claims)]
 
 
-@pytest.mark.parametrize("mutant", EVERY, ids=str)
-def test_what_the_registry_names_is_there(mutant):
-    _, _, target = found(mutant.target)
-    if mutant.argument:
-        assert mutant.argument in inspect.signature(target).parameters
-    assert mutant.judges
-    assert precisions_of(mutant)
+def _is_there(mutant):
+    try:
+        _, _, target = found(mutant.target)
+    except (AttributeError, ImportError, KeyError):
+        return False
+    return not mutant.argument or mutant.argument in inspect.signature(target).parameters
+
+
+def test_what_the_registry_names_is_there():
+    assert not [mutant.target for mutant in EVERY if not _is_there(mutant)]
+    assert all(mutant.judges and precisions_of(mutant) for mutant in EVERY)
 
 
 def test_every_mutant_is_there_once():
@@ -40,18 +44,18 @@ def test_every_mutant_is_there_once():
     assert not any(mutant.survives for mutant in CLOSE)
 
 
-@pytest.mark.parametrize("judge", JUDGES, ids=str)
-def test_what_judges_name_is_there(judge):
-    if isinstance(judge, Family):
-        assert judge.name in FUNCTIONS
-    elif isinstance(judge, Tests):
-        path, _, name = judge.node.partition("::")
-        assert f"\ndef {name}(" in (ROOT / path).read_text()
+def test_what_judges_name_is_there():
+    families = {judge.name for judge in JUDGES if isinstance(judge, Family)}
+    assert families <= set(FUNCTIONS)
+    for judge in JUDGES:
+        if isinstance(judge, Tests):
+            path, _, name = judge.node.partition("::")
+            assert f"\ndef {name}(" in (ROOT / path).read_text(), judge.node
 
 
 @pytest.mark.parametrize("judge", CLAIMS, ids=str)
 def test_claims_are_true(judge):
-    assert not violates(islice(judge(mdqr.dd), 100))
+    assert not violates(islice(judge(mdqr.dd), 40))
 
 
 @pytest.mark.long
