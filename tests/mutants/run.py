@@ -7,8 +7,8 @@ import json
 import sys
 import time
 import warnings
-from collections.abc import Iterator
-from itertools import product
+from collections.abc import Iterable
+from itertools import islice, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,36 +47,42 @@ def precisions_of(mutant: Mutant) -> list[Precision]:
     return [p for p in PRECISIONS if not mutant.precisions or p.name in mutant.precisions]
 
 
-def violates(ratios: Iterator[float]) -> bool:
-    """Return whether a claim is false, of log2 of errors over bounds."""
-    return any(ratio > _EQUAL for ratio in ratios)
+def first_false(ratios: Iterable[float]) -> int | None:
+    """Return the place of the first false claim, of log2 of errors over bounds; or None."""
+    return next((i for i, ratio in enumerate(ratios) if ratio > _EQUAL), None)
 
 
 def tried(mutant: Mutant, precision: Precision) -> Outcome:
     """Apply a mutant and ask its judges, one after the other."""
-    begin, name = time.perf_counter(), ""
-    with applied(mutant), warnings.catch_warnings():
+    begin = time.perf_counter()
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for judge in mutant.judges:
-            try:
-                if violates(judge(precision)):
-                    name = str(judge)
-            except (ArithmeticError, AssertionError, ValueError) as error:
-                name = f"{judge} ({type(error).__name__})"
-            if name:
-                break
-    return Outcome(mutant, precision, name, time.perf_counter() - begin)
+            with applied(mutant):
+                place = first_false(judge(precision))
+            if place is not None:
+                _require_true(judge, precision, place + 1)
+                return Outcome(mutant, precision, str(judge), time.perf_counter() - begin)
+    return Outcome(mutant, precision, "", time.perf_counter() - begin)
+
+
+# Of judges in a precision, how many claims are known to be true without a mutant.
+_true: dict[tuple[Any, Precision], int] = {}
+
+
+def _require_true(judge: Any, precision: Precision, count: int) -> None:
+    """Demand that the first claims are true without a mutant: else they say nothing of one."""
+    if _true.get((judge, precision), 0) >= count:
+        return
+    if first_false(islice(judge(precision), count)) is not None:
+        raise RuntimeError(f"{judge} finds a false claim in {precision} without a mutant")
+    _true[judge, precision] = count
 
 
 def closest(mutants: list[Mutant]) -> dict[str, dict[str, float]]:
     """Return how near to its bound the largest error comes without mutants, as log2.
 
     Of `Claims` alone: families and tests are run without mutants elsewhere.
-
-    Raises
-    ------
-    SystemExit
-        If a judge finds a false claim: it says nothing of mutants.
     """
     found: dict[str, dict[str, float]] = {}
     pairs = {(judge, p): None for m in mutants for judge, p in product(m.judges, precisions_of(m))}
@@ -86,8 +92,6 @@ def closest(mutants: list[Mutant]) -> dict[str, dict[str, float]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             largest = max(judge(precision), default=float("-inf"))
-        if largest > _EQUAL:
-            sys.exit(f"{judge} finds a false claim in {precision} without a mutant")
         found.setdefault(str(judge), {})[precision.name] = round(largest, 2)
         print(f"{judge}, {precision}: nearest 2^{largest:.1f}", flush=True)
     return found
