@@ -47,7 +47,10 @@ class Claims:
 
 @dataclass(frozen=True)
 class Family:
-    """The first problems of a family of `tests.adversarial`: `count` of answers in a precision."""
+    """Problems of a family of `tests.adversarial`: `count` of answers in a precision.
+
+    `first` is an index next to one that notices a mutant in dd, to save time.
+    """
 
     name: str
     count: int = 20
