@@ -55,8 +55,8 @@ HOUSEHOLDER = (
     Mutant(_BY_QR + "pseudo_inverse:Inverse.bound", _QR),
     Mutant(_BY_QR + "pseudo_inverse:Inverse._measured", _LEFT, "0"),
     Mutant(_BY_QR + "pseudo_inverse:Inverse._measured", _LEFT, "1"),
-    Mutant(_BY_QR + "pseudo_inverse:Inverse._estimated", _LEFT, "0", precisions=_FEW),
-    Mutant(_BY_QR + "pseudo_inverse:Inverse._estimated", _LEFT, "1", precisions=_FEW),
+    Mutant(_BY_QR + "pseudo_inverse:Inverse._estimated", _LEFT, "0"),
+    Mutant(_BY_QR + "pseudo_inverse:Inverse._estimated", _LEFT, "1"),
     Mutant(_BY_QR + "extended:Extension.rounding", _QR, precisions=("d", "dd")),
 )
 

@@ -142,13 +142,13 @@ class Inverse:
     def _estimated(self) -> tuple[Block, Block]:
         """Return bounds of the same from the backward errors of the factorisation.
 
-        With ``A + E = Q R``, columns of E below ``16 n eps`` of those of R, I - Y A is
+        With ``A + E = Q R``, columns of E below ``4 n eps`` of those of R, I - Y A is
         ``R^-1 Q^H E`` and D is ``R^-1 R^-H E^H``, up to terms of second order. ``Q^H E`` is no
         triangle: lengths of rows of ``R^-1`` count, not moduli of their entries.
         """
         system, xp = self.system, self.system.backend.xp
         r = magnitudes(system.factors.form_r(system.columns), system.kind.is_complex)
         lengths, columns = _lengths(self._r), _lengths(r.swapaxes(-1, -2)).swapaxes(-1, -2)
-        growth = 16.0 * max(system.columns, 1) * self.eps * lengths * columns
+        growth = 4.0 * max(system.columns, 1) * self.eps * lengths * columns
         growth = xp.where(self._together, xp.where(self.limit < 0.5, growth, xp.inf), 0.0)
         return growth, product(system.backend, growth, lengths)
