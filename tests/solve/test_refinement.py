@@ -11,6 +11,7 @@ import pytest
 
 import mdqr
 from mdqr.linalg import lstsq, qr_factor, solve, solve_triangular
+from mdqr.linalg._solve.householder import pseudo_inverse
 from mdqr.testing import assert_close
 
 BLOCKS = np.array([[1.0, 0], [2, 0], [3, 0], [0, 1], [0, 2], [0, 3]])
@@ -295,3 +296,19 @@ def test_steps_that_leave_the_range_are_not_taken(least):
         )
     assert np.allclose(fit.x.to_numpy(), [0, 0.5], atol=1e-90)
     assert not fit.info.digits.any()
+
+
+def test_what_is_estimated_of_a_pseudo_inverse_is_above_what_is_measured(precision, monkeypatch):
+    """``I - Y A`` was estimated by a triangle, far too small where R is graded."""
+    seen = []
+    bound = pseudo_inverse.Inverse.bound
+    monkeypatch.setattr(
+        pseudo_inverse.Inverse, "bound", lambda self, f, g: seen.append(self) or bound(self, f, g)
+    )
+    a = mdqr.random.normal((6, 3), precision=precision, rng=1)
+    a[:, 2] = a[:, 1] + a[:, 2] * precision.eps**0.5
+    lstsq(a, a[:, 0] + a[:, 2] * 2.0**-40 + 1, method="householder", rcond=0)
+    assert seen
+    for inverse in seen:
+        measured, estimated = inverse._measured(inverse.system.form_q()), inverse._estimated()
+        assert all((x <= y).all() for x, y in zip(measured, estimated, strict=True))
