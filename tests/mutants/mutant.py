@@ -16,6 +16,8 @@ import numpy as np
 
 BITS = 10
 SHRUNK = 2.0**-BITS
+# The eps of od is 2**7 times what operations err by: bounds in eps are that much looser.
+NOT_OD = ("d", "dd", "qd")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,29 @@
+"""Every bound that a public function returns, where it is derived, and what notices a smaller one.
+
+One line a bound. `CLOSE` are those that have to be noticed; of `COVERED` it is said why they are
+not.
+"""
+
+from __future__ import annotations
+
+from mutants.registry import others, spectra, systems
+from mutants.registry.systems import COVERED
+
+__all__ = ["CLOSE", "COVERED"]
+
+CLOSE = (
+    *systems.REFINED,
+    *systems.HOUSEHOLDER,
+    *systems.MINIMUM_NORM,
+    *systems.ANSWERS,
+    *systems.DATA,
+    *systems.DETERMINANTS,
+    *spectra.SPECTRA,
+    *spectra.GENERAL,
+    *spectra.ROOTS,
+    *others.UPDATES,
+    *others.SERIES,
+    *others.FACTORS,
+    *others.STATED,
+    *others.TENSORCORE,
+)

@@ -1,0 +1,93 @@
+"""Bounds of updates, series, factors and products, and those that docstrings state."""
+
+from __future__ import annotations
+
+from mutants import expansions, stated, updates
+from mutants.judges import Family, Tests
+from mutants.mutant import NOT_OD, Mutant
+
+_LINALG = "mdqr.linalg."
+_FACTOR = _LINALG + "_factor."
+_UPDATE = _LINALG + "_update."
+_SERIES = "mdqr.series."
+
+_UPDATES = (Family("UpdatableLstsq", 15),)
+_STREAMS = (*_UPDATES, Family("streams without data", 30))
+UPDATES = (
+    Mutant(_UPDATE + "solution:_with_data", _UPDATES, "bound"),
+    Mutant(_UPDATE + "solution:_without_data", _STREAMS, "bound", precisions=NOT_OD),
+    Mutant(_UPDATE + "solution:_in_units", _UPDATES, "0"),
+    Mutant(_UPDATE + "solution:_in_units", _UPDATES, "1"),
+    Mutant(_UPDATE + "solution:_distance", (updates.DRIFTED,)),
+    Mutant(_UPDATE + "loss:lost_digits", _STREAMS),
+)
+
+_COEFFICIENTS = (expansions.COEFFICIENTS,)
+_RADIUS = (Family("radius", 25),)
+SERIES = (
+    Mutant(_SERIES + "_solver.digits:perturbed", _COEFFICIENTS, "1", precisions=NOT_OD),
+    Mutant(_SERIES + "_solver.solution:SeriesSolution.errors", _COEFFICIENTS, precisions=NOT_OD),
+    Mutant(
+        _SERIES + "_solver.solution:SeriesSolution.digits",
+        _COEFFICIENTS,
+        kind="digits",
+        precisions=("d", "dd"),
+    ),
+    Mutant(_SERIES + "_analysis.limits:limit", _RADIUS, "uncertainty"),
+    Mutant(_SERIES + "_analysis.radius:_best", _RADIUS, "found.uncertainty"),
+    Mutant(_SERIES + "_analysis.radius:_outward", _RADIUS, "uncertainty"),
+    Mutant(_SERIES + "_analysis.radius:_pole_error", (Family("radius", 60, first=100),)),
+    Mutant(_SERIES + "_analysis.pade:_rounding", (Family("pade", 20),)),
+    Mutant(_SERIES + "_analysis.pade:_solved", (expansions.DENOMINATORS,), "1", precisions=NOT_OD),
+)
+
+_SWEEP = Tests(
+    "tests/factor/test_qr_refined.py::test_a_sweep_from_any_factors_stays_within_its_bounds"
+)
+FACTORS = (
+    Mutant(_FACTOR + "certify:_quotients", (stated.CERTIFICATES,)),
+    Mutant(_FACTOR + "certify:_orthogonality", (stated.CERTIFICATES,)),
+    Mutant(_FACTOR + "refine.sweep:Sweeps.left", (_SWEEP,), "0", precisions=("od",)),
+    Mutant(_FACTOR + "refine.sweep:Sweeps.left", (_SWEEP,), "1", precisions=("od",)),
+    Mutant(
+        _LINALG + "_products.exact.lines:sufficient_bits",
+        (stated.AUTO_PRODUCTS,),
+        kind="log2",
+        precisions=("dd", "qd", "od"),
+    ),
+    Mutant(
+        _LINALG + "_products.exact.lines:full_bits",
+        (stated.EXACT_PRODUCTS,),
+        kind="log2",
+        precisions=("dd", "qd", "od"),
+    ),
+)
+
+# Bounds that docstrings state, as constants of the judges.
+_JUDGES = "adversarial."
+STATED = (
+    Mutant(_JUDGES + "factors:stated", (Family("solve_triangular", 40),)),
+    Mutant(_JUDGES + "factors:_UNREFINED", (Family("qr_factor", 40),), precisions=NOT_OD),
+    Mutant(
+        _JUDGES + "extremes:stated",
+        (Family("lu_solve and cho_solve", 40, first=154),),
+        precisions=("d", "dd"),
+    ),
+    Mutant(_JUDGES + "updates:stated", (Family("UpdatableLstsq", 40),)),
+    Mutant(_JUDGES + "tensors:stated", (Family("tensorcore", 40),), precisions=("d",)),
+    Mutant(_JUDGES + "tensors:_FACTOR", (Family("tensorcore", 40),), precisions=("d",)),
+    Mutant("mutants.stated:OF_QR", (stated.FACTORS,)),
+    Mutant("mutants.stated:OF_REPAIR", (stated.REPAIRED,), precisions=("d", "dd")),
+)
+
+_REACHED = "tests/tensorcore/test_tensorcore_qr.py::test_orthogonalize_says_what_it_reached"
+_LOST = "tests/tensorcore/test_tensorcore_lstsq_honesty.py::"
+TENSORCORE = (
+    Mutant("mdqr.tensorcore._algorithms.correction:_size", (Tests(_REACHED),), precisions=("d",)),
+    Mutant(
+        "mdqr.tensorcore._algorithms.lanczos:Lanczos.least",
+        (Tests(_LOST + "test_small_singular_values_that_the_format_loses"),),
+        kind="below",
+        precisions=("d",),
+    ),
+)

@@ -1,0 +1,163 @@
+"""Bounds of solutions of linear systems and least squares, and of determinants."""
+
+from __future__ import annotations
+
+from mutants import data, factored, solutions, steps
+from mutants.judges import Family, Tests
+from mutants.mutant import NOT_OD, Mutant
+
+_LINALG = "mdqr.linalg."
+_SOLVE = _LINALG + "_solve."
+_FACTOR = _LINALG + "_factor."
+_DET = _FACTOR + "determinants."
+
+# Solutions by approximate inverses, in steps. Errors of residuals show where limbs are few: steps
+# of od end long before.
+_INVERSE = _SOLVE + "refine.approximate_inverse:"
+_STEPS = (solutions.SQUARE, solutions.TALL)
+REFINED = (
+    Mutant(_INVERSE + "ApproximateInverse.correction", _STEPS, "1"),
+    Mutant(_INVERSE + "ApproximateInverse.correction", _STEPS, argument="delta", precisions=NOT_OD),
+    Mutant(_SOLVE + "refine.problem:Problem._products", _STEPS, precisions=("dd", "qd")),
+    Mutant(_SOLVE + "refine.ladder:climb", (solutions.NORMAL,), "1", precisions=("d",)),
+    Mutant(_INVERSE + "Operand.measured", (factored.INVERSES,), "rate"),
+    Mutant(_INVERSE + "Operand.measured", (factored.INVERSES,), "rows"),
+    Mutant(_INVERSE + "Operand.off", (factored.INVERSES,)),
+    Mutant(_INVERSE + "Gram.inverse", (factored.INVERSES,), "rate"),
+    Mutant(_INVERSE + "Gram.inverse", (factored.INVERSES,), "rows"),
+    Mutant(_INVERSE + "constant", (factored.INVERSES,)),
+    Mutant(_SOLVE + "refine.split:error_norm", (factored.HALVES,)),
+    Mutant(_SOLVE + "refine.split:error_of_rows", (factored.HALVES,)),
+)
+
+# By Householder QR.
+_QR = (solutions.SQUARE_BY_QR, solutions.TALL_BY_QR, solutions.HARD_BY_QR)
+_LEFT = (factored.FACTORS,)
+_BY_QR = _SOLVE + "householder."
+HOUSEHOLDER = (
+    Mutant(_BY_QR + "augmented:normwise_bound", _QR, precisions=NOT_OD),
+    Mutant(_BY_QR + "augmented:contraction_limit", _LEFT),
+    Mutant(_BY_QR + "augmented:_weighted_norm", _LEFT),
+    Mutant(_BY_QR + "componentwise:bound_components", _QR),
+    Mutant(_BY_QR + "componentwise:_error_of_f", _QR),
+    Mutant(_BY_QR + "componentwise:_error_of_g", _QR[::-1], precisions=("dd", "qd", "od")),
+    Mutant(_BY_QR + "componentwise:Evaluated.error", (factored.RESIDUALS,), precisions=("d",)),
+    Mutant(_BY_QR + "pseudo_inverse:Inverse.bound", _QR),
+    Mutant(_BY_QR + "pseudo_inverse:Inverse._measured", _LEFT, "0"),
+    Mutant(_BY_QR + "pseudo_inverse:Inverse._measured", _LEFT, "1"),
+    Mutant(_BY_QR + "pseudo_inverse:Inverse._estimated", _LEFT, "0"),
+    Mutant(_BY_QR + "pseudo_inverse:Inverse._estimated", _LEFT, "1"),
+    Mutant(_BY_QR + "extended:Extension.rounding", _QR, precisions=("d", "dd")),
+)
+
+# Shortest solutions.
+_WIDE = (solutions.WIDE, solutions.WIDE_BY_QR, solutions.HARD_WIDE)
+_SHORT = _SOLVE + "minimum_norm."
+MINIMUM_NORM = (
+    Mutant(_SHORT + "basis:Basis.bound", _WIDE),
+    Mutant(_SHORT + "basis:Basis.bound", _WIDE, argument="error"),
+    Mutant(_SHORT + "basis:Basis.bound", (factored.SHORTEST,), argument="g"),
+    Mutant(_SHORT + "basis:Basis.of_inverse", (factored.SHORTEST,), "rate"),
+    Mutant(_SHORT + "basis:Basis.of_factors", (factored.SHORTEST,), "rate", precisions=NOT_OD),
+    Mutant(_SHORT + "answer:_Problem._summed", _WIDE, precisions=("dd", "qd", "od")),
+)
+
+# What lstsq, solve and inv return of all these, and of small systems.
+_LSTSQ = Family("lstsq", 30)
+_SQUARE = Family("solve", 30)
+_HARD = Family("lstsq by Householder", 60, first=105)
+_CLOSE = "tests/solve/test_close_bounds.py::test_the_bound_is_the_error_but_for_little"
+ANSWERS = (
+    Mutant(_SOLVE + "answer:_unknowns", (_LSTSQ,), "bound"),
+    Mutant(_SOLVE + "answer:_unknowns", (_HARD,), "relative", precisions=("d", "od")),
+    Mutant(_SOLVE + "answer:Answer.report", (_HARD,), "bound"),
+    Mutant(_SOLVE + "answer:Answer.report", (_HARD,), "digits", kind="digits"),
+    Mutant(_SOLVE + "ways.small:SmallAnswer.report", (_LSTSQ,), "bound"),
+    Mutant(
+        _SOLVE + "ways.small:SmallAnswer.report",
+        (_LSTSQ,),
+        "digits",
+        kind="digits",
+        precisions=NOT_OD,
+    ),
+    Mutant(
+        _SOLVE + "ways.small:SmallAnswer._cut",
+        (Family("solve", 30, first=83),),
+        precisions=("d", "dd"),
+    ),
+    Mutant("mdqr._backend.host.backend:HostBackend.lstsq_small", (_LSTSQ,), "error"),
+    Mutant("mdqr._backend.host.backend:HostBackend.solve_small", (_SQUARE,), "error"),
+    Mutant(_SHORT + "deficient:_solution", (Tests(_CLOSE, "{}-basic"),), "bound"),
+    Mutant(_SHORT + "deficient:_shortest", (Tests(_CLOSE, "{}-by rank"),), "1", precisions=("od",)),
+)
+
+# For all data within their errors.
+_WITHIN = (data.TALL, data.SOLVE, data.INV)
+DATA = (
+    Mutant(_SOLVE + "data_error:moved", _WITHIN),
+    Mutant(_SOLVE + "data_error:solution_error", _WITHIN),
+    Mutant(_SOLVE + "data_error:_inverses", _WITHIN, "0"),
+    Mutant(_SOLVE + "data_error:_inverses", _WITHIN, "1"),
+    Mutant(_SOLVE + "data_error:_of_float64", _WITHIN, "0"),
+    Mutant(_SOLVE + "data_error:_of_float64", _WITHIN, "1"),
+    Mutant(_SHORT + "wide:Wide.moved", (data.WIDE,)),
+)
+
+_DETERMINANT = Family("det", 25)
+_UNROUNDED = (steps.DETERMINANTS,)
+DETERMINANTS = (
+    Mutant(_FACTOR + "determinant:_error_bound", (_DETERMINANT,)),
+    Mutant(_DET + "problem:cut_off", (_DETERMINANT,), precisions=("d", "dd", "qd")),
+    Mutant(_DET + "problem:Problem.data_error", (_DETERMINANT,), kind="log2"),
+    Mutant(_DET + "exact:Integer.distance", (_DETERMINANT,)),
+    Mutant(_DET + "elimination:Elimination.rows", (steps.ELIMINATION,), "1", precisions=NOT_OD),
+    Mutant(
+        _DET + "elimination:Elimination.found",
+        _UNROUNDED,
+        "error",
+        kind="log2",
+        precisions=("d", "dd"),
+    ),
+    Mutant(
+        _DET + "elimination:Elimination.by_inverse",
+        _UNROUNDED,
+        "error",
+        kind="log2",
+        precisions=("d",),
+    ),
+    Mutant(_DET + "inverse:Inverse.rows", (steps.INVERSES,)),
+    Mutant(_DET + "inverse:Inverse.trace", (steps.INVERSES,)),
+    Mutant(_DET + "inverse:of", (steps.INVERSES,), "spread"),
+)
+
+# Terms beside which others are larger in every problem that was found: nothing shows them.
+COVERED = (
+    Mutant(
+        _BY_QR + "componentwise:Sums.error",
+        _QR,
+        survives="errors of residuals in eps**2, below what the step itself leaves of them",
+    ),
+    Mutant(
+        _SOLVE + "system:System.underflow",
+        _QR,
+        survives="what scaling loses is less than the smallest double of x, to which x is rounded",
+    ),
+    Mutant(
+        _BY_QR + "componentwise:UNDERFLOW",
+        _QR,
+        survives="as before, of products in residuals",
+    ),
+    Mutant(
+        _DET + "elimination:Elimination._rounding",
+        _UNROUNDED,
+        survives="of the product of pivots, a part of the errors of L and U",
+    ),
+    Mutant(
+        _DET + "elimination:Elimination.corrected",
+        _UNROUNDED,
+        "error",
+        kind="log2",
+        precisions=("od",),
+        survives="of od alone, whose eps is 2**7 times what operations err by; 2**15 above errors",
+    ),
+)
