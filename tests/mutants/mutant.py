@@ -16,7 +16,7 @@ import numpy as np
 
 BITS = 10
 SHRUNK = 2.0**-BITS
-# The eps of od is 2**7 times what operations err by: bounds in eps are that much looser.
+# The eps of od is 2**8 times what its products err by, that of d twice: bounds in eps are looser.
 NOT_OD = ("d", "dd", "qd")
 
 

@@ -158,6 +158,6 @@ COVERED = (
         "error",
         kind="log2",
         precisions=("od",),
-        survives="of od alone, whose eps is 2**7 times what operations err by; 2**15 above errors",
+        survives="of od alone: 2**15 above the largest errors that were found",
     ),
 )
