@@ -18,8 +18,8 @@ _STEPS = (solutions.SQUARE, solutions.TALL)
 REFINED = (
     Mutant(_INVERSE + "ApproximateInverse.correction", _STEPS, "1"),
     Mutant(_INVERSE + "ApproximateInverse.correction", _STEPS, argument="delta", precisions=NOT_OD),
-    Mutant(_SOLVE + "refine.problem:Problem._products", _STEPS, precisions=("dd", "qd")),
-    Mutant(_SOLVE + "refine.ladder:climb", (solutions.NORMAL,), "1", precisions=("d",)),
+    Mutant(_SOLVE + "refine.refinement:Refinement._products", _STEPS, precisions=("dd", "qd")),
+    Mutant(_SOLVE + "solvers.ladder:climb", (solutions.NORMAL,), "1", precisions=("d",)),
     Mutant(_INVERSE + "Operand.measured", (factored.INVERSES,), "rate"),
     Mutant(_INVERSE + "Operand.measured", (factored.INVERSES,), "rows"),
     Mutant(_INVERSE + "Operand.off", (factored.INVERSES,)),
@@ -59,7 +59,9 @@ MINIMUM_NORM = (
     Mutant(_SHORT + "basis:Basis.bound", (factored.SHORTEST,), argument="g"),
     Mutant(_SHORT + "basis:Basis.of_inverse", (factored.SHORTEST,), "rate"),
     Mutant(_SHORT + "basis:Basis.of_factors", (factored.SHORTEST,), "rate", precisions=NOT_OD),
-    Mutant(_SHORT + "answer:_Problem._summed", _WIDE, precisions=("dd", "qd", "od")),
+    Mutant(
+        _SOLVE + "solvers.minimum_norm:_Refinement._summed", _WIDE, precisions=("dd", "qd", "od")
+    ),
 )
 
 # What lstsq, solve and inv return of all these, and of small systems.
@@ -72,16 +74,16 @@ ANSWERS = (
     Mutant(_SOLVE + "answer:_unknowns", (_HARD,), "relative", precisions=("d", "od")),
     Mutant(_SOLVE + "answer:Answer.report", (_HARD,), "bound"),
     Mutant(_SOLVE + "answer:Answer.report", (_HARD,), "digits", kind="digits"),
-    Mutant(_SOLVE + "ways.small:SmallAnswer.report", (_LSTSQ,), "bound"),
+    Mutant(_SOLVE + "solvers.small:SmallAnswer.report", (_LSTSQ,), "bound"),
     Mutant(
-        _SOLVE + "ways.small:SmallAnswer.report",
+        _SOLVE + "solvers.small:SmallAnswer.report",
         (_LSTSQ,),
         "digits",
         kind="digits",
         precisions=NOT_OD,
     ),
     Mutant(
-        _SOLVE + "ways.small:SmallAnswer._cut",
+        _SOLVE + "solvers.small:SmallAnswer._cut",
         (Family("solve", 30, first=83),),
         precisions=("d", "dd"),
     ),
@@ -94,16 +96,19 @@ ANSWERS = (
 # For all data within their errors.
 _WITHIN = (data.TALL, data.SOLVE, data.INV)
 DATA = (
-    Mutant(_SOLVE + "data_error:moved", _WITHIN),
-    Mutant(_SOLVE + "data_error:solution_error", _WITHIN),
-    Mutant(_SOLVE + "data_error:_inverses", _WITHIN, "0"),
-    Mutant(_SOLVE + "data_error:_inverses", _WITHIN, "1"),
-    Mutant(_SOLVE + "data_error:_of_float64", _WITHIN, "0"),
-    Mutant(_SOLVE + "data_error:_of_float64", _WITHIN, "1"),
+    Mutant(_SOLVE + "reports.data_error:moved", _WITHIN),
+    Mutant(_SOLVE + "reports.data_error:solution_error", _WITHIN),
+    Mutant(_SOLVE + "reports.data_error:_inverses", _WITHIN, "0"),
+    Mutant(_SOLVE + "reports.data_error:_inverses", _WITHIN, "1"),
+    Mutant(_SOLVE + "reports.data_error:_of_float64", _WITHIN, "0"),
+    Mutant(_SOLVE + "reports.data_error:_of_float64", _WITHIN, "1"),
     Mutant(_SHORT + "wide:Wide.moved", (data.WIDE,)),
 )
 
 _DETERMINANT = Family("det", 25)
+_CORRECTION = "tests/factor/test_determinant_correction.py::"
+_TRACES = _CORRECTION + "test_bounds_of_traces_hold_and_are_close"
+_IMPROVED = _CORRECTION + "test_bounds_of_improved_inverses_hold_and_are_close"
 _UNROUNDED = (steps.DETERMINANTS,)
 DETERMINANTS = (
     Mutant(_FACTOR + "determinant:_error_bound", (_DETERMINANT,)),
@@ -128,6 +133,8 @@ DETERMINANTS = (
     Mutant(_DET + "inverse:Inverse.rows", (steps.INVERSES,)),
     Mutant(_DET + "inverse:Inverse.trace", (steps.INVERSES,)),
     Mutant(_DET + "inverse:of", (steps.INVERSES,), "spread"),
+    Mutant(_DET + "correction:trace", (Tests(_TRACES),), "error", precisions=("dd",)),
+    Mutant(_DET + "correction:improved", (Tests(_IMPROVED),), "spread", precisions=("dd",)),
 )
 
 # Terms beside which others are larger in every problem that was found: nothing shows them.
