@@ -328,3 +328,15 @@ def test_what_corrections_are_known_to():
             assert error <= found.error[0, i, j]
             nearest = max(nearest, error / found.error[0, i, j])
     assert nearest > _TOO_SMALL
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_disks_near_the_smallest_double_count_what_they_hold(size):
+    """Once 1 each, though what is added for their rounding makes them meet."""
+    a = np.array([[-size, 0, 0], [0, -size, size], [0, 0, 0]]) * 2.0**-1074
+    found = mdqr.linalg.eig(mdqr.array(a, precision="od"))
+    bound, counts = found.info.error_bound, found.info.counts
+    values = found.eigenvalues.to_numpy()
+    exact = np.array([-size, -size, 0]) * 2.0**-1074
+    for value, radius, count in zip(values, bound, counts, strict=True):
+        assert (abs(exact - value) <= radius).sum() == count

@@ -300,3 +300,13 @@ def test_real_roots_near_each_other_are_real():
     assert not found.roots.imag.limbs.any() or any(z.imag for z in exact)
     assert found.counts.tolist() == [1] * 4
     assert (found.radii <= mdqr.od.eps * 2).all()
+
+
+def test_errors_of_the_data_beside_roots_that_are_far_from_each_other():
+    """Once distances overflowed in a unit between the largest root and one that underflows."""
+    p = mdqr.array([-(2.0**-627), 0.0, -(2.0**939), -(2.0**-586)], precision="od")
+    far = float(2.0**783)
+    for rtol in (1e-100, 1e-20):
+        found = roots(p, data_error={"p_rtol": rtol})
+        assert (found.info.data_error_bound[:2] >= 0.9 * rtol * far).all()
+        assert (found.info.data_error_bound[:2] <= 1.1 * rtol * far).all()

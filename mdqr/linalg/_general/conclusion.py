@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.blocks import native_abs
+from mdqr._backend.blocks import native_abs, to_native
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.lu import permuted
@@ -30,10 +30,12 @@ from mdqr.linalg._general.vectors import (
     vectors_of,
 )
 from mdqr.linalg._shared.operands import precision_for
-from mdqr.linalg._spectral.disks import SLACK, disks
+from mdqr.linalg._spectral.disks import SLACK, Disks, disks, linked
 
 # What underflow takes from entries of vectors in the units of their problem.
 _UNDERFLOW = 2.0**-1060
+# Bounds get 2^-1070 when values leave the scaled problem: below, that may be more than they were.
+_TINY = 2.0**-1040
 
 
 class Wanted(NamedTuple):
@@ -64,12 +66,13 @@ class Conclusion:
             self._mirrored = Mirrored(known.values, known.disks.radii, *(nothing,) * 3)
         found, radii, *_ = self._mirrored
         values, radii = problem.eigenvalues(found, radii, wanted.limbs)
+        radii, counts = _widened(values, Disks(radii, known.disks.counts))
         self._order, self._radii = order_of(values), radii
         self.values = ordered(values, self._order)
         with np.errstate(all="ignore"):
             self.sizes = native_abs(self.values, True)
         self.error_bound = self._ordered(radii)
-        self.counts = self._ordered(known.disks.counts)
+        self.counts = self._ordered(counts)
         self.right: Block | None = None
         self.left: Block | None = None
         if self._both is not None:
@@ -211,3 +214,17 @@ class Conclusion:
         apart = distances(problem.backend, values, values, problem.kind)
         radii = disks(apart, moduli, together(known.start)).radii
         return self._ordered(problem.radii(values, radii) + self._radii)
+
+
+@np.errstate(all="ignore")
+def _widened(values: Block, found: Disks) -> Disks:
+    """Return disks of values near the smallest double, which meet where they are wider for that."""
+    tiny = found.radii < _TINY
+    if not tiny.any():
+        return found
+    native = to_native(np, values, True)
+    radii, counts = linked(abs(native[..., :, None] - native[..., None, :]), found.radii)
+    return Disks(
+        np.where(tiny, np.maximum(radii, found.radii), found.radii),
+        np.where(tiny, np.maximum(counts, found.counts), found.counts),
+    )

@@ -15,6 +15,7 @@ from mdqr.linalg._roots.dyadic import Point, Polynomial
 from mdqr.linalg._spectral.disks import Disks, components, disks
 
 _LEAST = 2.0**-1070
+_HIGHEST = 900
 
 
 @np.errstate(all="ignore")
@@ -45,7 +46,7 @@ def enclosed(p: Polynomial, points: list[Point], errors: np.ndarray, bits: int) 
         sizes.append(taylor.at_most(0) + taylor.top)
     moved = _log_sums(errors + logs[:, None] * k)
     lead = np.log2(1 - np.exp2(min(errors[-1] - p.logs[n], 0.0))) + p.logs[n]
-    exponent = int(np.rint((logs.max() + logs.min()) / 2))
+    exponent = _unit(logs)
     apart = distances(points, exponent)
     away = np.log2(apart + np.eye(n)).sum(axis=1) + (n - 1) * exponent
     found = np.logaddexp2(sizes, moved) - lead - away - exponent
@@ -65,7 +66,7 @@ def spread(p: Polynomial, points: list[Point], errors: np.ndarray) -> list[Point
     """
     n, k = p.degree, np.arange(p.degree + 1)
     logs = np.array([max(z.log, -1e4) for z in points])
-    exponent = int(np.rint((logs.max() + max(logs.min(), -2e3)) / 2))
+    exponent = _unit(logs)
     apart = distances(points, exponent)
     order = np.argsort(apart, axis=1, kind="stable")
     # Of each point the sums over all that are farther than its first neighbours.
@@ -109,6 +110,12 @@ def mean(points: list[Point]) -> Point:
     m = len(points)
     spare = m.bit_length() + 64
     return Point((total.re << spare) // m, (total.im << spare) // m, total.unit - spare)
+
+
+def _unit(logs: np.ndarray) -> int:
+    """Return the exponent of a unit in which no modulus overflows: small ones may underflow."""
+    top = float(logs.max())
+    return int(np.rint(max((top + max(float(logs.min()), -2e3)) / 2, top - _HIGHEST)))
 
 
 def _log_sums(logs: np.ndarray) -> np.ndarray:
