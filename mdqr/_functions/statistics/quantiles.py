@@ -15,7 +15,6 @@ from mdqr._functions import comparison, elementwise
 from mdqr._functions.creation import asarray
 from mdqr._functions.manipulation.axes import moveaxis, operand
 from mdqr._functions.ordering.sorting import sort
-from mdqr._precision import PRECISIONS
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
@@ -170,8 +169,7 @@ def _quantile(
     if not count:
         raise ValueError(f"there are no values to choose from: axis {axis} of shape {a.shape}")
     ordered = sort(rows, -1)
-    wide = next((p for p in PRECISIONS if p > q.precision), q.precision)
-    position = q.astype(wide) * (count - 1) / whole
+    position = q.astype(q.precision.next) * (count - 1) / whole
     if method == "nearest":
         position = elementwise.rint(position)
     low = elementwise.floor(position)

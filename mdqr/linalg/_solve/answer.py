@@ -11,7 +11,7 @@ import numpy as np
 from mdqr._errors import warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
-from mdqr._precision import PRECISIONS, Precision
+from mdqr._precision import Precision
 from mdqr.linalg._shared.operands import Inputs, precision_for
 from mdqr.linalg._solve.householder.augmented import Solution
 from mdqr.linalg._solve.residuals import orthogonal
@@ -190,11 +190,11 @@ class Answer:
             return
         answer = self._inputs.precision
         worst, largest = float(self.report.digits.min()), float(np.max(self.condition, initial=1.0))
-        higher = [p for p in PRECISIONS if p > self._inputs.work]
+        work = self._inputs.work
         advice = (
-            f"; precision=mdqr.{higher[0].name} finds more, unless the component is zero, for "
+            f"; precision=mdqr.{work.next.name} finds more, unless the component is zero, for "
             "data that are exact or come with more digits"
-            if higher
+            if work.next > work
             else ""
         )
         function, a, b = self.system.caller

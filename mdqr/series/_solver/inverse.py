@@ -14,7 +14,7 @@ from mdqr._errors import PrecisionWarning
 from mdqr._functions.matrices import eye
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
-from mdqr._precision import PRECISIONS, Precision
+from mdqr._precision import PRECISIONS, Precision, precision_of_limbs
 from mdqr.linalg import lstsq, qr, solve, solve_triangular
 from mdqr.series._errors import SingularJacobianError
 from mdqr.series._solver.equations import sizes
@@ -74,7 +74,7 @@ def left_inverse(jacobian: Block, kind: Kind) -> Inverse:
 
 
 def _precise(jacobian: Block, kind: Kind) -> Inverse:
-    precision = next(p for p in PRECISIONS if p.limbs == kind.limbs)
+    precision = precision_of_limbs(kind.limbs)
     matrix = MDArray._wrap(jacobian, precision, kind.is_complex)
     try:
         found = _inverted(matrix)
@@ -105,7 +105,7 @@ def _approximate(jacobian: Block, kind: Kind, precision: Precision) -> Inverse |
     worst = float(factor.max())
     if not worst <= _CONTRACTION:
         return None
-    eps = next(p.eps for p in PRECISIONS if p.limbs == kind.limbs)
+    eps = precision_of_limbs(kind.limbs).eps
     steps = math.ceil(math.log(eps) / math.log(worst))
     return Inverse(found, low.limbs, steps, _condition(jacobian, found, kind))
 

@@ -158,13 +158,12 @@ def newton_series(
 
 def _higher(precision: Precision) -> Precision:
     """Return the next precision."""
-    found = [p for p in PRECISIONS if p > precision]
-    if not found:
+    if precision == PRECISIONS[-1]:
         raise ValueError(
             f"{precision} is the highest precision: there is none to verify by; use precision="
             f"mdqr.{PRECISIONS[-2]}, or compare with another method"
         )
-    return found[0]
+    return precision.next
 
 
 def _operands(

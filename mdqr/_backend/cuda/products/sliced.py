@@ -13,7 +13,7 @@ from mdqr._backend.cuda.products.operands import Product, Scratch, Todo
 from mdqr._backend.cuda.runtime.device import Workspace
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, matrix_view
 from mdqr._limbs.planes import Block
-from mdqr._precision import PRECISIONS
+from mdqr._precision import precision_of_limbs
 
 # As in kernels/cuda/products/slices.hpp.
 _SLICE_BITS = 22
@@ -35,8 +35,7 @@ _LEAST_QUADS = 32
 @cache
 def slices(limbs: int) -> int:
     """Return the slices of an operand: enough for terms 30 bits below the largest."""
-    (precision,) = (p for p in PRECISIONS if p.limbs == limbs)
-    bits = -round(log2(precision.eps))
+    bits = -round(log2(precision_of_limbs(limbs).eps))
     s = 1
     while _SLICE_BITS * s - bits - ceil(log2(s + 3)) < _LEAST_SPAN:
         s += 1

@@ -11,7 +11,7 @@ from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, limb_count, namespace, widen
-from mdqr._precision import PRECISIONS
+from mdqr._precision import precision_of_limbs
 
 # More than the rounding errors of sums of float64, and less than all that underflows.
 _UP = 1.0 + 2.0**-30
@@ -68,7 +68,7 @@ def _trace(y: Block, spread: Block) -> Block:
 
 def eps_of(kind: Kind) -> float:
     """Return the unit of the error bounds of a kind."""
-    return next(p.eps for p in PRECISIONS if p.limbs == kind.limbs)
+    return precision_of_limbs(kind.limbs).eps
 
 
 def moduli(xp: Any, block: Block, is_complex: bool) -> Block:

@@ -98,9 +98,8 @@ class Problem:
     @cached_property
     def wide(self) -> Kind:
         """The kind of more limbs than the answer has, if there is one."""
-        limbs = self.inputs.precision.limbs
-        more = min((p.limbs for p in PRECISIONS if p.limbs > limbs), default=limbs)
-        return Kind(max(more, self.inputs.work.limbs), self.inputs.is_complex)
+        wide = max(self.inputs.precision.next, self.inputs.work)
+        return Kind(wide.limbs, self.inputs.is_complex)
 
     @cached_property
     def integers(self) -> list[exact.Integer] | None:

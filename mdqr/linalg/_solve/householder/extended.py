@@ -15,7 +15,7 @@ import numpy as np
 
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
-from mdqr._precision import PRECISIONS, Precision
+from mdqr._precision import Precision
 from mdqr.linalg._shared.operands import Callback
 from mdqr.linalg._solve.householder.augmented import Solution
 from mdqr.linalg._solve.system import System
@@ -70,11 +70,10 @@ class Extension:
     """
 
     def __init__(self, system: System, work: Precision, columns: int) -> None:
-        higher = [p for p in PRECISIONS if p > work]
         size = prod(planes.value_shape(system.a, system.kind.is_complex)) * columns
-        self.precision = higher[0] if higher else work
+        self.precision = work.next
         self.exact = size <= _MOST_EXACT
-        self.blocks = 2 if self.exact and not higher else 1
+        self.blocks = 2 if self.exact and work.next == work else 1
         self.kind = system.kind._replace(limbs=self.precision.limbs)
         self._system = system
 

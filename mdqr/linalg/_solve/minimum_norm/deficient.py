@@ -23,7 +23,7 @@ from mdqr._functions.sequences import concatenate, stack
 from mdqr._limbs import scaling
 from mdqr._limbs.device import host_block, place_on_device_of
 from mdqr._limbs.planes import Block, widen
-from mdqr._precision import PRECISIONS, Precision
+from mdqr._precision import Precision
 from mdqr.linalg._factor.qr import qr
 from mdqr.linalg._shared.caller import Caller
 from mdqr.linalg._shared.checks import fetch
@@ -87,8 +87,7 @@ class DeficientProblem(NamedTuple):
     @property
     def wider(self) -> Precision:
         """The precision of solutions that others are made of."""
-        higher = [p for p in PRECISIONS if p > self.inputs.precision]
-        return higher[0] if higher else self.inputs.precision
+        return self.inputs.precision.next
 
 
 class ByRank(NamedTuple):

@@ -16,7 +16,6 @@ import numpy as np
 
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
-from mdqr._precision import PRECISIONS
 from mdqr.linalg._shared.operands import Callback, precision_for
 from mdqr.linalg._solve.answer import Answer, Part
 from mdqr.linalg._solve.householder.augmented import Solution
@@ -360,7 +359,7 @@ class _Refinement:
 
 def _next(limbs: int) -> int:
     """Return the limbs of the next precision, or those of the highest."""
-    return min((p.limbs for p in PRECISIONS if p.limbs > limbs), default=limbs)
+    return precision_for(limbs).next.limbs
 
 
 def _is_zero(found: Block, error: Block, units: Block) -> Block:
