@@ -385,6 +385,12 @@ def conjugate(block: Block) -> Block:
     return result
 
 
+def adjoint(block: Block, is_complex: bool) -> Block:
+    """Return the conjugate transposes of matrices, a view if they are real."""
+    transposed = block.swapaxes(-1, -2)
+    return conjugate(transposed) if is_complex else transposed
+
+
 def absolute(planes: Block) -> Block:
     """Return the absolute values of real planes, by bits; zero lower limbs stay +0."""
     xp = namespace(planes)

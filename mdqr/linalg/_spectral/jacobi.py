@@ -149,7 +149,7 @@ def _unitary(backend: Backend, v: Block, kind: Kind) -> Block:
 
 def adjoint(x: Block, kind: Kind) -> Block:
     """Return the conjugate transposes of matrices."""
-    return (planes.conjugate(x) if kind.is_complex else x).swapaxes(-1, -2)
+    return planes.adjoint(x, kind.is_complex)
 
 
 def row_sums(backend: Backend, x: Block, kind: Kind) -> Block:

@@ -214,12 +214,7 @@ def _join_inverses(
 def _over(backend: Backend, r: Block, x: Block, kind: Kind) -> Block:
     """Return ``x R^-1``."""
     field = kind.is_complex
-    return _adjoint(_triangle(backend, r, kind).solve(_adjoint(x, field), "C"), field)
-
-
-def _adjoint(x: Block, is_complex: bool) -> Block:
-    transposed = x.swapaxes(-1, -2)
-    return planes.conjugate(transposed) if is_complex else transposed
+    return planes.adjoint(_triangle(backend, r, kind).solve(planes.adjoint(x, field), "C"), field)
 
 
 def _triangle(backend: Backend, r: Block, kind: Kind) -> Triangle:

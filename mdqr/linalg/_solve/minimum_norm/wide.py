@@ -51,7 +51,7 @@ class Wide(System):
         tall = System.of(
             caller,
             backend,
-            _adjoint(given, kind.is_complex),
+            planes.adjoint(given, kind.is_complex),
             checks,
             kind=kind,
             callback=callback,
@@ -175,8 +175,3 @@ class Wide(System):
         c = None if c is None else planes.first_limbs(c, field, limbs)
         kind = self.kind._replace(limbs=limbs)
         return self.backend.matmul(a, x, conj_a=adjoint, c=c, subtract=not adjoint, kind=kind)
-
-
-def _adjoint(block: Block, is_complex: bool) -> Block:
-    turned = block.swapaxes(-1, -2)
-    return planes.conjugate(turned) if is_complex else turned
