@@ -95,7 +95,7 @@ class Answer:
     ----------
     kept : numpy.ndarray
         Whether every component of a system is as good as the precision promises; a bool for each.
-    condition, rank : numpy.ndarray
+    condition : numpy.ndarray
         A number for each matrix.
     method, bound_kind : str
         As `LstsqInfo` has them.
@@ -117,13 +117,18 @@ class Answer:
         self._system, self._parts, self._inputs = system, parts, inputs
         self.condition = np.array(condition)
         full = np.full(self.condition.shape, system.factored.columns, dtype=np.int64)
-        self.rank = full if rank is None else rank
+        self._rank = full if rank is None else rank
         self._unknowns, self.kept = self._settled()
 
     @property
     def system(self) -> System:
         """The problem."""
         return self._system
+
+    @property
+    def rank(self) -> np.ndarray:
+        """The rank of each matrix."""
+        return self._rank
 
     @property
     def promised(self) -> bool:

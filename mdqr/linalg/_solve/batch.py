@@ -84,7 +84,7 @@ class _Mixed(Answer):
         self._given, self._batch = problem.given.copy(), problem.batch
         self.kept = self._of_matrices("kept", False)
         self.condition = self._of_matrices("condition", 1.0)
-        self.rank = self._of_matrices("rank", problem.system.factored.columns)
+        self._rank = self._of_matrices("rank", problem.system.factored.columns)
         self.method, self.bound_kind = self._word("method"), self._word("bound_kind")
         self.held = self._joined_held()
 

@@ -34,7 +34,11 @@ class SmallAnswer(Answer):
     def __init__(self, inputs: Inputs, found: SmallSolution, served: np.ndarray) -> None:
         self._inputs, self.found, self.kept = inputs, found, served
         self.condition = found.condition
-        self.rank = np.full(served.shape, inputs.shape(0)[-1])
+
+    @property
+    def rank(self) -> np.ndarray:
+        """The rank of each matrix, which is full."""
+        return np.full(self.kept.shape, self._inputs.shape(0)[-1])
 
     @property
     def inputs(self) -> Inputs:
