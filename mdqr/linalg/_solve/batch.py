@@ -11,7 +11,7 @@ from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr.linalg._solve.answer import Answer, Report
 from mdqr.linalg._solve.problem import Problem
-from mdqr.linalg._solve.system import Items, Scaled, taken
+from mdqr.linalg._solve.system import Items, Scaled, System, taken
 
 
 class _Served(NamedTuple):
@@ -60,11 +60,17 @@ class Batch:
         self._served.append(_Served(answer, chosen, items))
         self.left[items] = False
 
-    def answer(self, problem: Problem) -> Answer | None:
-        """Return the answer for the whole batch, `kept` where it was solved; None if nowhere."""
+    def answer(self, problem: Problem, *, is_raised: bool = False) -> Answer | None:
+        """Return the answer for the whole batch, `kept` where it was solved; None if nowhere.
+
+        `is_raised` tells whether some were solved in the next precision.
+        """
         if len(self._served) == 1 and not self.left.any() and self._served[0].chosen is None:
             return self._served[0].answer
-        return _Mixed(problem, self._served) if self._served else None
+        if not self._served:
+            return None
+        system = problem.raised().system if is_raised else problem.system
+        return _Mixed(problem, system, self._served)
 
 
 class _Mixed(Answer):
@@ -73,13 +79,15 @@ class _Mixed(Answer):
     Parameters
     ----------
     problem : Problem
-        The problem of the highest precision of the work.
+        The problem.
+    system : System
+        That of the highest precision of the work.
     served : list of _Served
         Answers for parts of its batch; what is in none is zero, and not `kept`.
     """
 
-    def __init__(self, problem: Problem, served: list[_Served]) -> None:
-        self._system, self._served, self._inputs = problem.system, served, problem.inputs
+    def __init__(self, problem: Problem, system: System, served: list[_Served]) -> None:
+        self._system, self._served, self._inputs = system, served, problem.inputs
         # It is asked for later, and the operands may be changed before.
         self._given, self._batch = problem.given.copy(), problem.batch
         self.kept = self._of_matrices("kept", False)

@@ -100,9 +100,10 @@ def cond(
     Raises
     ------
     ValueError
-        If `p` is no norm, or a matrix has no entries.
+        If `p` is no norm, or a matrix has no entries, or is not square where `p` is not None, 2 or
+        -2.
     numpy.linalg.LinAlgError
-        As `svd`; if `p` is not None, 2 or -2 and a matrix is not square.
+        As `svd`.
 
     Examples
     --------

@@ -73,13 +73,13 @@ def choose(
         if batch.left.any():
             batch.solve(problem, _by_factors, last=True)
     except np.linalg.LinAlgError:
-        if not batch.left.all():
-            _by_factors(problem)  # raises for the place in the whole batch
+        _by_factors(problem)  # raises for the place in the whole batch
         raise
-    found = batch.answer(problem.raised() if is_raised else problem)
+    found = batch.answer(problem, is_raised=is_raised)
     assert found is not None
     if wants_proof and not (found.promised and _is_proven(found, method)):
-        _refuse(problem, found.condition, verified=verified)
+        missing = ~found.kept if not found.promised else np.ones_like(found.kept)
+        _refuse(problem, found.condition[missing], verified=verified)
     return found
 
 

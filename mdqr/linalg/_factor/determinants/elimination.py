@@ -35,16 +35,9 @@ _UP, _FLOOR = 1.0 + 2.0**-30, 2.0**-960
 # Of logarithms to base 2: more than their rounding errors.
 _LOG_UP = 2.0**-20
 # What corrections leave out may add so much to the rounding errors of the product of the pivots.
-_PART = 2.0**-4
-# Products of ``2**8`` values near 1 are within ``2**-128`` and ``2**128``.
-_STEPS = 8
-# What corrections leave out may add so much to the rounding errors of the product of the pivots.
-_PART = 2.0**-4
-# Products of ``2**8`` values near 1 are within ``2**-128`` and ``2**128``.
-_STEPS = 8
-# Factors in the precision of the answer are corrected where that leaves so small a part of the last
-# digit in doubt: no more than rounding cuts off.
 _PART = 2.0**-5
+# Products of ``2**8`` values near 1 are within ``2**-128`` and ``2**128``.
+_STEPS = 8
 
 
 @dataclass

@@ -256,7 +256,9 @@ def _further(operand: Operand, x: Block, p: Block, kind: Kind, checks: Checks) -
         left, right = Halves.of(pair[0], field, -1), Halves.of(pair[1], field, -2)
         if 2.0**-left.bits * root * U * worst <= _CUT:
             return split.pair(operand.backend, left, right)
-    wide = Kind(precision_for(limbs).limbs, field)
+    # X may have more limbs than the next one takes.
+    held = max(limbs, planes.limb_count(x, field))
+    wide = Kind(precision_for(held).limbs, field)
     return planes.first_limbs(exact.matmul(operand.backend, *pair, kind=wide), field, limbs)
 
 

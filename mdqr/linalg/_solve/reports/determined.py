@@ -73,7 +73,7 @@ def info_of(data: Data, found: Answer) -> Info:
         lambda: shown(found.report.bound),
         lambda: shown(found.report.bound) + _moved(data, size, found.held, errors),
         condition=found.condition if found.condition.ndim else float(found.condition),
-        bound_kind=found.bound_kind,
+        bound_kind=found.bound_kind if found.x.size else "proven",
     )
 
 

@@ -233,6 +233,8 @@ def centred(fit: Fit) -> Block:
 def has_constant(a: Block, kind: Kind, rows: Block | None, checks: Checks) -> Block:
     """Return whether a column of a is constant and not zero in the rows of positive weight."""
     front = tuple(range(kind.lead))
+    if not a.shape[-2]:
+        return planes.namespace(a).zeros(a.shape[kind.lead : -2], dtype=bool)
     if rows is None:
         first, same = a[..., :1, :], False
         # Mostly two rows tell.
