@@ -1,4 +1,4 @@
-"""What mdqr runs on, and how many threads it uses."""
+"""The hardware that mdqr runs on, and the number of threads."""
 
 from __future__ import annotations
 

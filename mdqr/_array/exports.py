@@ -1,4 +1,4 @@
-"""What `MDArray` becomes outside: NumPy values, exact numbers, text, pickles, copies."""
+"""Conversions of an `MDArray`: NumPy values, exact numbers, strings, pickles, copies."""
 
 from __future__ import annotations
 

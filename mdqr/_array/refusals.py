@@ -1,4 +1,4 @@
-"""What refused conversions and missing functions say: who called, and what keeps the digits."""
+"""Messages of refused conversions and missing functions: the caller, and an exact alternative."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which function of mdqr answers which of NumPy, for `protocols` and for the reference."""
+"""Tables of functions of mdqr that implement those of NumPy, for `protocols` and the reference."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def reflect(
     adjoint: bool,
     unit: int,
 ) -> None:
-    """Do what `Backend.reflect` does, by products that `matmul` forms."""
+    """Implement `Backend.reflect` by products that `matmul` forms."""
     below, rest = v[..., unit:, :].swapaxes(-1, -2), x[..., unit:, unit:]
     w = matmul(below, rest, conj_a=True, kind=kind)
     if unit:

@@ -18,7 +18,7 @@ from mdqr._limbs.planes import Block, Kind
 
 
 class Channels(NamedTuple):
-    """How bytes of integers become residues, as NumPy arrays.
+    """The conversion of bytes of integers to residues, as NumPy arrays.
 
     The tables of kernels/host/products/exact/arguments.hpp.
     """
@@ -42,7 +42,7 @@ class Channels(NamedTuple):
 
 
 class Reconstruction(NamedTuple):
-    """How residues become digits, as NumPy arrays; see kernels/include/mdqr/residues.hpp."""
+    """The conversion of residues to digits, in NumPy arrays; kernels/include/mdqr/residues.hpp."""
 
     weight: Block
     fraction: Block
@@ -75,7 +75,7 @@ MOST_MAGNITUDE = 2**30
 
 
 class ExtentWord(IntEnum):
-    """Where the words of `Extents` begin, those of both operands one behind the other."""
+    """The first indices of the words of `Extents`, those of both operands one behind the other."""
 
     LIMBS, TOP, SPAN, SHIFT, LEAST = 0, 2, 4, 6, 7
 
@@ -84,7 +84,7 @@ EXTENT_WORDS = 8
 
 
 class Extents(NamedTuple):
-    """What decides how a product is formed.
+    """The values that decide how a product is formed.
 
     All that the host has to know is in `EXTENT_WORDS` words, int64, in which calls leave the
     largest that they have seen, zeros to begin with: so it waits for a device once. Tops count from
@@ -122,7 +122,7 @@ LinePair = tuple[Block, Block]
 
 
 class Residues(Protocol):
-    """What integers are modulo each modulus of a plan, laid out as a backend likes."""
+    """The residues of integers modulo each modulus of a plan, laid out as a backend likes."""
 
 
 class Peer(Protocol):

@@ -1,4 +1,4 @@
-"""Where the kernel sources lie, and the digests that tie a compiled extension to them."""
+"""The folder of the kernel sources, and the digests that tie a compiled extension to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much memory a call may take beside its operands and results."""
+"""The memory that a call may take in addition to its operands and results."""
 
 from __future__ import annotations
 

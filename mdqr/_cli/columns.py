@@ -25,7 +25,7 @@ MISSING = ("", ".", "NA", "N/A", "NaN", "nan", "null")
 
 @dataclass(frozen=True)
 class Layout:
-    """How a file is laid out; without `header` the columns are c0, c1, ..."""
+    """The layout of a file; without `header` the columns are c0, c1, ..."""
 
     header: bool | None = None
     delimiter: str | None = ","

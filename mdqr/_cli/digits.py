@@ -1,4 +1,4 @@
-"""How many digits of a fit are true of the numbers in the file.
+"""Numbers of digits of a fit that are correct for the numbers in the file.
 
 Decimals of a file are rounded to limbs, which moves the solution by up to the condition number
 times the rounding: `data_error_bound` of `mdqr.linalg.lstsq` has the errors of the estimates, and

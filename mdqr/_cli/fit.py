@@ -51,7 +51,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Choice:
-    """What the command line says of the model; what is None is chosen from the header."""
+    """The options of the command line for the model; None is replaced according to the header."""
 
     target: str | None = None
     features: list[str] | None = None

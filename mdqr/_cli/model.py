@@ -1,4 +1,4 @@
-"""What is fitted: columns, powers of one column, or a formula."""
+"""The terms of a model: columns, powers of one column, or a formula."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fit says of rows: predictions with bands, and residuals."""
+"""Predictions of a fit for rows, with intervals, and residuals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``mdqr lstsq`` prints."""
+"""The output of ``mdqr lstsq``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts as an array: whatever the caller has becomes NumPy arrays, lists or numbers."""
+"""Conversion of array_likes of the caller to NumPy arrays, lists or numbers."""
 
 from __future__ import annotations
 

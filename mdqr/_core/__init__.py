@@ -1,1 +1,1 @@
-"""What every function knows of arrays: array_likes, promotion, indices."""
+"""The base of every function of arrays: array_likes, promotion, indices."""

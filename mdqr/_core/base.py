@@ -72,12 +72,12 @@ class ArrayBase:
 
     @property
     def is_complex(self) -> bool:
-        """Whether the values are complex."""
+        """True if the values are complex."""
         return self._complex
 
     @property
     def device(self) -> str:
-        """Where the limbs live: "cpu" or "cuda:k"."""
+        """The device of the limbs: "cpu" or "cuda:k"."""
         return device_of(self._block)
 
     @property

@@ -1,4 +1,4 @@
-"""What an array holds as one object: a precision and a field, the `dtype` of the array API."""
+"""The precision and the field of an array as one object, the `dtype` of the array API."""
 
 from __future__ import annotations
 

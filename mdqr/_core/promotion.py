@@ -1,4 +1,4 @@
-"""From operands of any kind to blocks of one precision."""
+"""Promotion of operands of any kind to blocks of one precision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a file of delimited text is laid out, and how its numbers are written."""
+"""The layout of a file of delimited text, and the notation of its numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _fortran_bytes = re.compile(_FORTRAN.encode()).sub
 
 
 class Advice(NamedTuple):
-    """What messages tell the caller to give: options of a function, or of the command line."""
+    """The remedies that messages name: options of a function, or of the command line."""
 
     header: str = "pass header=True"
     decimal: str = "decimal=','"
@@ -29,7 +29,7 @@ class Advice(NamedTuple):
 
 
 class Form:
-    """How a file is laid out; see `loadtxt`.
+    """The layout of a file; see `loadtxt`.
 
     `hints` has what to say of fields that are no numbers, behind the reason.
 

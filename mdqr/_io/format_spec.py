@@ -81,7 +81,7 @@ def _parts(a: MDArray, kind: str, precision: str | None, sign: str) -> list[str]
 
 
 class _Layout(NamedTuple):
-    """How the text of a number is padded and grouped."""
+    """The padding and grouping of the text of a number."""
 
     fill: str
     align: str
@@ -118,7 +118,7 @@ def _int_grouped(digits: str, mark: str) -> str:
 
 
 def _styled(value: Dyadic | float, kind: str, count: int, sign: str) -> str:
-    """Do what ``format`` does for a float, for an exact value."""
+    """Format an exact value as ``format`` does a float."""
     if isinstance(value, float):
         return format(value, f"{sign}.{count}{kind}")
     if kind == "%":

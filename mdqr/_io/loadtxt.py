@@ -324,7 +324,7 @@ class _Reading:
 
     @property
     def left(self) -> int | None:
-        """How many rows may follow, None for all."""
+        """The number of rows that may follow, None for all."""
         most = self._form.max_rows
         return None if most is None else most - self.rows
 

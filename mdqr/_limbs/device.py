@@ -1,4 +1,4 @@
-"""Where a block lives, and moving it."""
+"""The device of a block, and transfers of it."""
 
 from __future__ import annotations
 

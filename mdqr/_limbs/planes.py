@@ -34,7 +34,7 @@ _RAISE = 200  # from 2**-1074 to well above the smallest normal double, and from
 
 
 class Kind(NamedTuple):
-    """What values a block holds: how many limbs each, and whether there are imaginary planes.
+    """The kind of values of a block: the number of limbs, and whether there are imaginary planes.
 
     A call of a backend gets the kind of its result; operands may have fewer limbs.
     """

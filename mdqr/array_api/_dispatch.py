@@ -1,4 +1,4 @@
-"""Which arrays of the namespace are MDArrays, and which are NumPy's or CuPy's."""
+"""The choice between arrays of the namespace that are MDArrays and those of NumPy or CuPy."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ KINDS = {
 
 
 class FInfo(NamedTuple):
-    """What `finfo` tells of a precision.
+    """The properties of a precision, as `finfo` returns them.
 
     ``bits`` is 64, those of a limb: so wide are the floats that consumers draw and write;
     ``dtype.precision.bits`` is the number of significant bits.
@@ -186,7 +186,7 @@ def moved(x: Any, device: Any) -> Any:
 
 
 class Info:
-    """What a namespace can do; see `__array_namespace_info__` of the array API."""
+    """The capabilities of a namespace; see `__array_namespace_info__` of the array API."""
 
     def __init__(self, precision: Precision) -> None:
         self._precision = precision

@@ -34,7 +34,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the plots when they are first asked for."""
+    """Import the plots at the first request."""
     if name == "plot":
         return _import_module("mdqr.series.plot")
     raise AttributeError(f"module 'mdqr.series' has no attribute {name!r}")

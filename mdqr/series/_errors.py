@@ -1,4 +1,4 @@
-"""Why a series cannot be computed: starts without one, arguments of a wrong type."""
+"""Reasons for which a series cannot be computed: starts without one, arguments of a wrong type."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 class SingularJacobianError(np.linalg.LinAlgError):
-    """The Jacobian at the start point has dependent columns: there is no power series in t.
+    """Exception for a start point with a singular Jacobian, hence without a power series in t.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class SingularJacobianError(np.linalg.LinAlgError):
 
 
 class NotASolutionError(ValueError):
-    """Newton's method does not lead from the start point to a solution near it.
+    """Exception for a start point that Newton's method does not lead to a solution near it.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What comes in: arrays of NumPy or CuPy, and the machine that works on them."""
+"""Input: arrays of NumPy or CuPy, and the machine that works on them."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ _MANY = 16.0
 
 
 class LstsqInfo(NamedTuple):
-    """How a solution was found.
+    """The report on a solution.
 
     Attributes
     ----------

@@ -14,7 +14,7 @@ from mdqr.tensorcore._plan import Plan, plan_of
 
 
 class Basis(NamedTuple):
-    """An orthonormal basis and how good it is.
+    """An orthonormal basis and its loss of orthogonality.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ class Plan(NamedTuple):
 
     @property
     def form(self) -> Format:
-        """What the operands of products are rounded to."""
+        """The format to which operands of products are rounded."""
         form = FORMATS[self.compute]
         return form if self.scale else form._replace(exponent=0)
 

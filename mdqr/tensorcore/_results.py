@@ -1,4 +1,4 @@
-"""What the factorisations return."""
+"""The results of the factorisations."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Factors(NamedTuple):
 
 
 class QRInfo(NamedTuple):
-    """How a factorisation was made, and what it met.
+    """The report on a factorisation.
 
     Attributes
     ----------

@@ -86,7 +86,7 @@ def ulp_error(
 
 
 class _Unit(NamedTuple):
-    """What errors of one precision are measured in: ``2**-bits`` and units of 2**-1074."""
+    """The unit of errors of one precision: ``2**-bits`` and units of 2**-1074."""
 
     bits: int
     least: int  # smaller references count as this
@@ -305,7 +305,7 @@ def _text(value: Exact, index: tuple[int, ...], precision: Precision) -> str:
 
 
 def _decimal(numerator: int, denominator: int, precision: Precision) -> str:
-    """Decimal text with two digits more than the precision keeps."""
+    """Return decimal text with two digits more than the precision keeps."""
     import mpmath
 
     with mpmath.workprec(precision.bits + 16):

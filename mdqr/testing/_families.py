@@ -109,7 +109,7 @@ def _integers(rng: np.random.Generator, limbs: int, size: int) -> Planes:
 
 
 def _short(rng: np.random.Generator, limbs: int, size: int) -> Planes:
-    """Fewer limbs than the precision has."""
+    """Values with fewer limbs than the precision."""
     filled = rng.integers(1, limbs, size=size, endpoint=True)
     return _random(rng, limbs, size) * (np.arange(limbs)[:, None] < filled)
 

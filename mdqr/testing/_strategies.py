@@ -26,7 +26,7 @@ Shape = int | tuple[int, ...]
 
 
 class _Options(NamedTuple):
-    """What one array of a strategy may hold."""
+    """The options for one array of a strategy."""
 
     precision: Precision
     families: tuple[str, ...]

@@ -45,5 +45,5 @@ class CudaBackend(
     name = "cuda"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles are the only instance."""
+        """Return the name of the only instance, so that copies and pickles are that instance."""
         return backend, ()

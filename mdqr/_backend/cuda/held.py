@@ -1,4 +1,4 @@
-"""How many limbs of arrays hold anything: kernels/cuda/elementwise/held.cu, any limb count."""
+"""Numbers of nonzero limbs of arrays: kernels/cuda/elementwise/held.cu, any limb count."""
 
 from __future__ import annotations
 

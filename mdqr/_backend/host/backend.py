@@ -90,7 +90,7 @@ class HostBackend(Balance, ExactProducts, SeriesOrders):
         self._buffers = Buffers()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles are the only instance."""
+        """Return the name of the only instance, so that copies and pickles are that instance."""
         return backend, ()
 
     def unary(self, op: str, x: Block, *, kind: Kind, out: Block | None = None) -> Block:

@@ -46,7 +46,7 @@ def reduce(
     below: int,
     kind: Kind,
 ) -> None:
-    """Do what `mdqr._backend.protocol.Backend.window` does to its three blocks.
+    """Implement `mdqr._backend.protocol.Backend.window` for its three blocks.
 
     A single column with `below` 0 is reduced bottom-up, as by `rise`. Blocks of one limb may be
     float32.

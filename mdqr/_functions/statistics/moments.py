@@ -1,4 +1,4 @@
-"""Variances and what is made of them."""
+"""Variances and the functions that use them."""
 
 from __future__ import annotations
 

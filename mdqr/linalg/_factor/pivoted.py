@@ -47,7 +47,7 @@ class Pivoted(NamedTuple):
 
 
 class _Stage(NamedTuple):
-    """What is left: float64 or complex128 columns times ``2**-top``, and squares of lengths."""
+    """The remaining columns, float64 or complex128 times ``2**-top``, and squares of norms."""
 
     columns: Block  # (batch, m, n)
     squares: Block  # (batch, n)

@@ -1,4 +1,4 @@
-"""What is proven of eigenvalues: disks of ``X^-1 A X``, with all rounding errors."""
+"""Verification of eigenvalues: disks of ``X^-1 A X``, with all rounding errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEAST = 2.0**-1000
 
 
 class Remainder(NamedTuple):
-    """What ``A X - X M`` is but for errors, and what Y is the inverse of.
+    """The residual ``A X - X M`` except for errors, and the matrix of which Y is the inverse.
 
     R ``(batch, n, n)``, upper bounds of its errors, X, and bounds of errors of that, None if it
     has none; of two matrices ``A X - B X M`` and ``B X``.

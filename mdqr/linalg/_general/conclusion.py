@@ -1,4 +1,4 @@
-"""From what is proven of a scaled problem to its eigenvalues, vectors of length 1 and bounds."""
+"""Eigenvalues, unit vectors and bounds, by those that are proven of a scaled problem."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _TINY = 2.0**-1040
 
 
 class Wanted(NamedTuple):
-    """What is asked for: limbs of the answer, real values where proven, and vectors."""
+    """The requested result: limbs of the answer, real values if proven, and vectors."""
 
     limbs: int
     is_real: bool

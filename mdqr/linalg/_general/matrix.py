@@ -30,7 +30,7 @@ class Problem(Protocol):
 
     @property
     def backend(self) -> Backend:
-        """Where the blocks are."""
+        """The backend of the blocks."""
 
     @property
     def kind(self) -> Kind:

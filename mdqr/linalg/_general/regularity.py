@@ -1,4 +1,4 @@
-"""Whether ``det(a - s b)`` vanishes for every s: by its values modulo primes, of exact entries."""
+"""Test of ``det(a - s b) == 0`` for every s, by values modulo primes, of exact entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `eig` returns."""
+"""The results of `eig`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mdqr.linalg._shared.info import Info, Lazy
 
 
 class EigInfo(Info):
-    """What is proven of eigenvalues and eigenvectors; arrays of the shape of the eigenvalues.
+    """Verified bounds of eigenvalues and eigenvectors; arrays of the shape of the eigenvalues.
 
     Attributes
     ----------

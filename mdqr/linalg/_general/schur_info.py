@@ -1,4 +1,4 @@
-"""What is proven of Schur decompositions, by residuals in twice the limbs."""
+"""Verified bounds of Schur decompositions, by residuals in twice the limbs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LEAST, _SUBNORMAL = 2.0**-1040, 2.0**-1070
 
 
 class SchurInfo(Info):
-    """What is proven of a Schur decomposition; float64 ``(...)``, one for each matrix.
+    """Verified bounds of a Schur decomposition; float64 ``(...)``, one for each matrix.
 
     Some matrix with exactly this T and the unitary matrix next to Z is within `error_bound` and
     ``2 departure norm(a)`` of a: eigenvalues of T are those of a matrix that near. `eig` has

@@ -1,4 +1,4 @@
-"""From operands of `eig` to what is found of one matrix, or of pairs one after the other."""
+"""Solution for the operands of `eig`: one matrix, or pairs one after the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far eigenvectors are from exact ones, by ``X^-1 A X = M + Z`` of the vectors themselves.
+"""Error bounds of eigenvectors, by ``X^-1 A X = M + Z`` of the vectors themselves.
 
 Of the exact ``(M + Z) v = w v`` with ``v_i = 1``, the other rows bound the rest of v; of left
 vectors, ``t (M + Z) = w t`` with ``t_i = 1`` the other columns. float64 is enough, as for disks.

@@ -1,4 +1,4 @@
-"""What numpy.linalg and the array API add to products: the last axes are matrices."""
+"""Products of numpy.linalg and the array API: the last axes are matrices."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Point(NamedTuple):
 
     @property
     def is_nearly_real(self) -> bool:
-        """Whether it is not real, but may stand for a real root."""
+        """True if it is not real, but may represent a real root."""
         return bool(self.im) and abs(self.im) << 20 <= abs(self.re)
 
     def conj(self) -> Point:
@@ -187,7 +187,7 @@ class Polynomial:
 
     @property
     def is_real(self) -> bool:
-        """Whether all coefficients are real."""
+        """True if all coefficients are real."""
         return self.im is None
 
     @cached_property

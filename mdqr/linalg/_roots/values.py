@@ -65,7 +65,7 @@ class Given:
 
     @property
     def leading(self) -> bool:
-        """Whether one of the zeros in front may be none."""
+        """True if a zero in front may be none."""
         return bool((self._bounds[len(self.data) :] > -inf).any())
 
 

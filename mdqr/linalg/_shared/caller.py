@@ -1,4 +1,4 @@
-"""What messages call the function that a user called, and its operands."""
+"""The names that messages use for the function that a user called, and for its operands."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Caller(NamedTuple):
 
     @property
     def wants_square(self) -> bool:
-        """Whether its matrices are square: without full rank they are called singular."""
+        """True if its matrices are square: without full rank they are called singular."""
         return self.function in ("solve", "inv", "matrix_power", "cond")
 
     @property
     def has_options(self) -> bool:
-        """Whether messages may name options of `lstsq`, `solve` and `inv`."""
+        """True if messages may name options of `lstsq`, `solve` and `inv`."""
         return self.function in ("lstsq", "solve", "inv")
 
 

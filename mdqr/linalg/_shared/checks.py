@@ -64,7 +64,7 @@ class Checks:
         )
 
     def require_first(self, holds: Block, callback: ErrorCallback) -> None:
-        """Do what `require` does, before all that is pending: nothing else means anything."""
+        """Require a condition before all pending ones, which mean nothing without it."""
         pending, self._pending = self._pending, []
         self.require(holds, callback)
         self._pending += pending

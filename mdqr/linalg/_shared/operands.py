@@ -1,4 +1,4 @@
-"""From what the caller gives to blocks of one field, and back to arrays."""
+"""Conversion of operands of the caller to blocks of one field, and back to arrays."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Inputs(NamedTuple):
 
     @property
     def backend(self) -> Backend:
-        """Where the blocks are: asked only by who computes there."""
+        """The backend of the blocks, for callers that compute there."""
         return for_block(self.blocks[0])
 
     @property

@@ -14,7 +14,7 @@ from mdqr._limbs.planes import Block, Kind
 
 
 class Measured(NamedTuple):
-    """What statistics are made of.
+    """The quantities from which statistics are computed.
 
     `inverse` returns that of R, of the matrix with columns multiplied by ``2**powers``. `squares`
     are the sums of squares of the residuals, real ``(..., k)``, and exponents: they are in units
@@ -43,7 +43,7 @@ class Statistics(ABC):
     @property
     @abstractmethod
     def _measured(self) -> Measured:
-        """What they are made of, when the first one is asked for."""
+        """The quantities from which they are computed, at the first request."""
 
     @property
     def residual_std(self) -> Any:

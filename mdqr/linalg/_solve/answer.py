@@ -68,7 +68,7 @@ class Unknowns(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What users see of the errors: their bound, the digits that hold, changes of the steps."""
+    """Errors as users see them: their bound, the correct digits, changes of the steps."""
 
     bound: np.ndarray
     digits: np.ndarray
@@ -132,7 +132,7 @@ class Answer:
 
     @property
     def promised(self) -> bool:
-        """Whether all have what the precision promises."""
+        """True if all have the accuracy that the precision promises."""
         return bool(self.kept.all())
 
     @property

@@ -29,7 +29,7 @@ class _Served(NamedTuple):
 
 
 class Batch:
-    """Which matrices of a batch are `left` to be solved, and the answers for the others."""
+    """The matrices of a batch that are `left` to be solved, and the answers for the others."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.left = np.ones(shape, dtype=bool)
@@ -38,7 +38,7 @@ class Batch:
     def solve(
         self, problem: Problem, solver: Callable[[Problem], Answer | None], *, last: bool = False
     ) -> None:
-        """Let a solver have the problem of those that are left.
+        """Pass the problem of the unsolved matrices to a solver.
 
         Its answers with all digits are taken, and all of the `last` one.
         """
@@ -98,25 +98,25 @@ class _Mixed(Answer):
 
     @property
     def x(self) -> Block:
-        """As that of `Answer`."""
+        """The same as `Answer.x`."""
         lead = self.system.kind.lead
         return self._joined([part.answer.x for part in self._served], lead)
 
     @property
     def report(self) -> Report:
-        """As that of `Answer`; the history is the longest."""
+        """The same as `Answer.report`; the history is the longest."""
         reports = [part.answer.report for part in self._served]
         bound, digits = (self._joined([report[i] for report in reports], 0) for i in (0, 1))
         return Report(bound, digits, max((report.history for report in reports), key=len))
 
     @property
     def steps(self) -> int:
-        """As that of `Answer`."""
+        """The same as `Answer.steps`."""
         return max(part.answer.steps for part in self._served)
 
     @property
     def b(self) -> Scaled:
-        """As that of `Answer`."""
+        """The same as `Answer.b`."""
         system = self.system
         field = system.kind.is_complex
         near, powers = system.backend.balance_columns(self._given, system.rows, is_complex=field)
@@ -124,7 +124,7 @@ class _Mixed(Answer):
 
     @property
     def r(self) -> Scaled:
-        """As that of `Answer`."""
+        """The same as `Answer.r`."""
         found = [part.answer.r for part in self._served]
         lead = self.system.kind.lead
         return Scaled(

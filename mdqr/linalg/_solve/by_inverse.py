@@ -1,4 +1,4 @@
-"""What takes inverses: powers of matrices, and condition numbers in other norms than the 2-norm."""
+"""Functions that use inverses: powers of matrices, condition numbers in other norms than 2."""
 
 from __future__ import annotations
 

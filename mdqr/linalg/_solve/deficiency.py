@@ -1,4 +1,4 @@
-"""What is said of matrices whose columns depend on each other, and where it shows."""
+"""Messages for matrices with linearly dependent columns, and the columns concerned."""
 
 from __future__ import annotations
 

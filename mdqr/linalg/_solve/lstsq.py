@@ -262,7 +262,7 @@ def solved_for(
     data_error: Mapping[str, Any] | None = None,
     callback: Callback | None = None,
 ) -> LstsqResult:
-    """Do what `lstsq` does, with messages and warnings in the words of another public function."""
+    """Run `lstsq`, with messages and warnings in the words of another public function."""
     function = caller.function
     _check_rcond(rcond)
     _check_rtol(rtol, basic, alone=rcond is None and data_error is None and not verified)

@@ -1,4 +1,4 @@
-"""What the solvers get: a scaled problem, and how its rank is decided."""
+"""The input of the solvers: a scaled problem, and the criterion for its rank."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class Problem(NamedTuple):
 
     @property
     def is_wide(self) -> bool:
-        """Whether there are fewer rows than columns."""
+        """True if there are fewer rows than columns."""
         return isinstance(self.system, Wide)
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to solve."""
+        """True if there is nothing to solve."""
         return not (self.system.a.size and self.given.size)
 
     def take(self, items: Items) -> Problem:

@@ -206,7 +206,7 @@ def inverse_for(
     return_info: bool = False,
     callback: Callback | None = None,
 ) -> Any:
-    """Do what `inv` does, with messages and warnings in the words of another public function."""
+    """Run `inv`, with messages and warnings in the words of another public function."""
     function = caller.function
     check_method(function, method, verified=verified)
     check_callback(function, callback)

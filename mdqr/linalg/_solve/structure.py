@@ -90,7 +90,7 @@ def matching(lines: np.ndarray) -> np.ndarray:
 
 
 def _augment(lines: np.ndarray, taken: np.ndarray, line: int) -> None:
-    """Let a line have a partner, others another one, if there is a way; breadth first."""
+    """Match a line, with new partners for others if an augmenting path exists; breadth first."""
     before, queue = np.full(taken.size, -1), [line]
     seen = np.zeros(taken.size, dtype=bool)
     for here in queue:

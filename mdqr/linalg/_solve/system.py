@@ -116,7 +116,7 @@ class System:
 
     @cached_property
     def order(self) -> Block | None:
-        """What sorts the rows for the factorisation ``(..., m)``; None keeps them."""
+        """The order of the rows in the factorisation ``(..., m)``; None keeps them."""
         # Scaled rows are of one size.
         if self.sorting is not None or (self.rows is not None and self.root is None):
             return self.sorting
@@ -167,12 +167,12 @@ class System:
 
     @cached_property
     def is_square(self) -> bool:
-        """Whether a solution leaves no residual: r is zero, and no step changes it."""
+        """True if a solution leaves no residual: r is zero, and no step changes it."""
         return self.columns == self.a.shape[-2]
 
     @cached_property
     def lost(self) -> Block | None:
-        """As `underflow`, of the scaling of `given`."""
+        """The same as `underflow`, of the scaling of `given`."""
         return self.underflow(self.given, self.a, self.powers)
 
     def underflow(self, given: Block, scaled: Block, powers: Block) -> Block | None:

@@ -1,4 +1,4 @@
-"""What `info` of `eigh` and `svd` is made of: bounds for the results as they were returned."""
+"""The bounds of `info` of `eigh` and `svd`, for the results as they were returned."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ SLACK = 1.0 + 2.0**-30
 
 
 class Disks(NamedTuple):
-    """What is proven of eigenvalues.
+    """Verified disks of eigenvalues.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What `svd` and `eigh` say of their values and vectors."""
+"""Reports of `svd` and `eigh` on their values and vectors."""
 
 from __future__ import annotations
 

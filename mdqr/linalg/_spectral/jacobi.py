@@ -219,7 +219,7 @@ class _Products(NamedTuple):
 
 
 class _Turns(NamedTuple):
-    """Which pairs are turned, a norm of their angles, and the largest cosine; 0 if none is left.
+    """The pairs to rotate, a norm of their angles, and the largest cosine; 0 if none is left.
 
     The norm is at least 1 if an angle is.
     """

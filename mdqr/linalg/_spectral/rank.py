@@ -1,4 +1,4 @@
-"""What singular values decide: rank, condition, pseudoinverses and null spaces."""
+"""Functions of singular values: rank, condition number, pseudoinverses and null spaces."""
 
 from __future__ import annotations
 

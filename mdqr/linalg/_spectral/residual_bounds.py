@@ -32,7 +32,7 @@ class Remainders(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """What is proven, float64 ``(batch, n)``.
+    """Proven bounds, float64 ``(batch, n)``.
 
     Of the values; of the sines of the angles between vectors and exact ones, in the product of B,
     infinite where more than one is near; and of the lengths of vectors, how far they are from 1.

@@ -15,7 +15,7 @@ from mdqr.linalg._spectral import starts
 
 
 class _Pairs(NamedTuple):
-    """What is known of pairs of vectors, the first of which has the higher exponent."""
+    """Pairs of vectors, the first of which has the higher exponent."""
 
     first: Block
     second: Block

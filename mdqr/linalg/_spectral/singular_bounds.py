@@ -40,7 +40,7 @@ class Triples(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """What two residuals leave, upper bounds in float64.
+    """Upper bounds in float64 by two residuals.
 
     The remainders of both signs, ``(batch, 2 n, 2 n)``; norms of the columns of both residuals
     ``(batch, n)``; and of what is not in the span of U, ``(batch,)``.

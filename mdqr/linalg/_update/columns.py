@@ -45,7 +45,7 @@ class ColumnInsertion(Update):
 
     @property
     def _is_possible(self) -> bool:
-        """Whether there is an update: without Q only where the matrix does not become wide."""
+        """Return whether an update is possible: without Q only if the matrix stays tall."""
         return self.factors.q is not None or self._shape[0] >= self._shape[1]
 
     @property

@@ -1,4 +1,4 @@
-"""Operation counts of updates and of refactorisations, and the seconds they take.
+"""Operation counts of updates and of refactorisations, and their times in seconds.
 
 Counts are multiply-adds of the products, columns and entries of panels, and windows; windows with
 few diagonals below the main one, a kernel call each, are counted apart. A static table turns them

@@ -118,7 +118,7 @@ def repair(
 
 
 class _Measured(NamedTuple):
-    """What factors lack: ``A - Q R``, the upper part of ``I - Q^H Q``, and how large both are.
+    """The errors of factors: ``A - Q R``, the upper part of ``I - Q^H Q``, and how large both are.
 
     `size`, float64 ``(...)``, is the larger of ``norm(I - Q^H Q)`` and of ``norm(A - Q R)``
     relative to A, in the Frobenius norm.

@@ -53,7 +53,7 @@ class State:
 
     @property
     def full(self) -> bool:
-        """Whether Q is square."""
+        """True if Q is square."""
         return self.q is not None and self.q.shape[-1] == self.q.shape[-2]
 
     @property

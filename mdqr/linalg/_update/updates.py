@@ -53,7 +53,7 @@ class Factors:
 
     @property
     def is_thin(self) -> bool:
-        """Whether Q has fewer columns than rows."""
+        """True if Q has fewer columns than rows."""
         return self.q is not None and bool(self.q.shape[-1] < self.m)
 
     def size(self, p: int, k: int) -> cost.Size:

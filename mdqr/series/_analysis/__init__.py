@@ -1,1 +1,1 @@
-"""What series tell: roots, Pade approximants, singularities."""
+"""Analysis of series: roots, Pade approximants, singularities."""

@@ -260,7 +260,7 @@ def _upper_root(s: MDArray, q: MDArray) -> MDArray:
 def _extrapolated(
     parts: list[MDArray], loss: float, most: int, place: Callable[..., MDArray], d: int, last: int
 ) -> Limit | None:
-    """Judge what is made of values extrapolated from orders up to `last`: what changed least.
+    """Judge a result of values extrapolated from orders up to `last`: the one that changed least.
 
     Two orders more show whether others than powers of 1/n are left: another singularity so near
     that both look like one between them, for a long time.

@@ -1,4 +1,4 @@
-"""What rounding errors do to the orders of a series, by random perturbations of first order."""
+"""Effect of rounding errors on the orders of a series, by random perturbations of first order."""
 
 from __future__ import annotations
 

@@ -70,12 +70,12 @@ class Equations:
 
     @property
     def backend(self) -> Backend:
-        """Where the blocks are."""
+        """The backend of the blocks."""
         return for_block(self.terms.factors)
 
     @property
     def variables(self) -> int:
-        """How many unknowns there are."""
+        """The number of unknowns."""
         return self.products.variables
 
     def scaled(self, exponent: np.ndarray) -> Equations:

@@ -1,4 +1,4 @@
-"""Which precision carries the orders of a system."""
+"""Recommendation of a precision for the orders of a system."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _LOST = 2.0**-1070
 
 @dataclass(frozen=True)
 class SeriesInfo:
-    """How a series solution was found.
+    """The report on a series solution.
 
     Attributes
     ----------
@@ -117,14 +117,14 @@ class SeriesSolution:
 
     @property
     def _place(self) -> str:
-        """Where the series are expanded, as text."""
+        """The point of the expansion, as text."""
         if self.t0.ndim:
             return "t0"
         return f"{complex(self.t0) if self.t0.is_complex else float(self.t0):.6g}"
 
     @property
     def _variable(self) -> str:
-        """What the series are series of, as text."""
+        """The variable of the series, as text."""
         name = self.system.parameter
         return f"({name} - {self._place})" if self.t0.ndim or self.t0 != 0 else name
 

@@ -243,12 +243,12 @@ class _Paths:
 
     @property
     def active(self) -> np.ndarray:
-        """Which paths go on."""
+        """The paths that go on."""
         return np.array([i for i, reason in enumerate(self._reasons) if not reason], int)
 
     @property
     def finished(self) -> int:
-        """How many do not."""
+        """The number of paths that have ended."""
         return len(self._reasons) - len(self.active)
 
     def path(self, i: int) -> Path:

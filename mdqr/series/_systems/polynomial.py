@@ -32,7 +32,7 @@ class Gaussian:
 
     @property
     def bits(self) -> int:
-        """How long its numerators and denominators are, the longest."""
+        """The length of its longest numerator or denominator, in bits."""
         return max(
             n.bit_length() for x in (self.real, self.imag) for n in (x.numerator, x.denominator)
         )
@@ -51,7 +51,7 @@ Polynomial = dict[Exponents, Gaussian]
 
 
 class TooLarge(ValueError):
-    """A polynomial has more terms, or a higher degree, than is taken."""
+    """Exception for a polynomial with too many terms, or of too high a degree."""
 
 
 def constant(value: Gaussian, variables: int) -> Polynomial:
@@ -65,7 +65,7 @@ def variable(index: int, variables: int) -> Polynomial:
 
 
 class Work:
-    """What one text may still take."""
+    """The work that one text may still take."""
 
     def __init__(self) -> None:
         self._left = MOST_WORK

@@ -262,7 +262,7 @@ class System:
 
     @classmethod
     def _of(cls, polynomials: Sequence[Polynomial], names: Sequence[str]) -> System:
-        """Group terms by what they have of the unknowns: coefficients are polynomials in t."""
+        """Group terms by their powers of the unknowns: coefficients are polynomials in t."""
         if not polynomials:
             raise ValueError("a system needs at least one equation")
         grouped: dict[tuple[int, tuple[int, ...]], dict[int, Gaussian]] = {}
@@ -283,7 +283,7 @@ class System:
 
     @property
     def is_complex(self) -> bool:
-        """Whether a coefficient is complex."""
+        """True if a coefficient is complex."""
         return self._coefficients.is_complex
 
     def coefficients(self, precision: Precision) -> MDArray:
@@ -300,7 +300,7 @@ class System:
 
     @cached_property
     def layout(self) -> Layout:
-        """Where the terms are in the sums that equations are."""
+        """The indices of the terms in the sums that equations are."""
         products, monomial = self.monomials
         equation, m = self._equation, self.equations
         held = np.flatnonzero(monomial >= 0)
@@ -353,7 +353,7 @@ class Coefficients:
 
     @property
     def is_complex(self) -> bool:
-        """Whether a coefficient is complex."""
+        """True if a coefficient is complex."""
         if self._exact is not None:
             return any(value.imag != 0 for row in self._exact for value in row)
         if isinstance(self._given, MDArray):

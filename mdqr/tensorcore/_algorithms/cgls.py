@@ -67,7 +67,7 @@ class System(NamedTuple):
 
 
 class Iterate(NamedTuple):
-    """What the iteration found; arrays on the host have an entry for each column of b.
+    """The result of the iteration; arrays on the host have an entry for each column of b.
 
     `condition` is NaN as long as it is not known, and infinite where M is of no use.
     """
@@ -176,12 +176,12 @@ class _Progress:
 
     @property
     def stays(self) -> bool:
-        """Whether there was no progress lately."""
+        """True if there was no progress lately."""
         return self._waited >= _PATIENCE
 
     @property
     def is_slow(self) -> bool:
-        """Whether another factor is worth more than what is to come."""
+        """True if another factor is worth more than the remaining iterations."""
         if len(self._left) < _TRIAL:
             return False
         recent = self._left[-1 - _RECENT] - self._left[-1]

@@ -25,7 +25,7 @@ _PROBES, _STEPS = 4, 6
 
 
 class Departure(NamedTuple):
-    """How far Q is from orthonormal: ``Q.T @ Q = I + U + U.T``."""
+    """The loss of orthogonality of Q: ``Q.T @ Q = I + U + U.T``."""
 
     q: Operand
     u: Block

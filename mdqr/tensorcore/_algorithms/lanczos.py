@@ -60,12 +60,12 @@ class Lanczos:
 
     @property
     def left(self) -> float:
-        """What is left of s, over what may be."""
+        """The error of s that is left, over the largest allowed."""
         return float(np.sqrt(self._left[-1])) / self._wanted
 
     @property
     def is_lost(self) -> bool:
-        """Whether float64 cannot tell the least singular value from 0."""
+        """True if float64 cannot distinguish the smallest singular value from 0."""
         return not self.open and not self.least
 
     @property

@@ -50,18 +50,18 @@ class Passes:
 
     @property
     def replaced(self) -> int:
-        """How many columns were replaced."""
+        """The number of columns that were replaced."""
         return len(self._gone)
 
     @property
     def limit(self) -> float:
-        """What `departure` is if Q has the accuracy of float32."""
+        """The value of `departure` if Q has the accuracy of float32."""
         n = self._q.shape[1]
         return rms_limit(n) * sqrt(n)
 
     @property
     def reached(self) -> bool:
-        """Whether Q has it."""
+        """True if Q has it."""
         return self.departure <= self.limit
 
     def first(self) -> None:

@@ -65,7 +65,7 @@ class Work(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """How many rows are summed at once; 0: all, where the format errs by more."""
+        """The number of rows that are summed at once; 0: all, if the format has larger errors."""
         return SUMMED if self.low.form.terms > 1 else 0
 
     def reflection(self, first: int, middle: int, top: int) -> tuple[Operand, Operand]:

@@ -1,1 +1,1 @@
-"""What the algorithms compute with: NumPy or CuPy, cuBLAS and kernels."""
+"""Engines of the algorithms: NumPy or CuPy, cuBLAS and kernels."""

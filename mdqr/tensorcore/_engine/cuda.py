@@ -58,7 +58,7 @@ class Products(Protocol):
     def doubles(
         self, c: Block, a: Block, x: Block, *, transposed: bool, alpha: float, beta: float
     ) -> None:
-        """Do what `Engine.doubles` does."""
+        """Implement `Engine.doubles`."""
         ...
 
     def batch(self, c: Block, a: Block, b: Block, alpha: float) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Format(NamedTuple):
-    """What the operands of a product are.
+    """The format of the operands of a product.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the algorithms ask of a machine, and the matrices that they ask it with."""
+"""The interface between algorithms and machines, and the matrices that it passes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Loaded(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What the kernels noted while they ran; on the host."""
+    """The notes that the kernels made while they ran; on the host."""
 
     not_finite: bool
     breakdown: bool  # a Q of reflections may not be orthonormal
@@ -58,7 +58,7 @@ class Report(NamedTuple):
 
 
 class Engine(Protocol):
-    """A machine with low-precision products. Matrices are float32, column by column."""
+    """An engine with low-precision products. Matrices are float32, column by column."""
 
     xp: ModuleType
 

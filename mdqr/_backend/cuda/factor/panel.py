@@ -70,7 +70,7 @@ class Plan(NamedTuple):
 
     @property
     def in_turn(self) -> bool:
-        """Whether blocks of the launch take several blocks of rows."""
+        """True if blocks of the launch take several blocks of rows."""
         return self.blocks > max(self.group - 1, 1)
 
 

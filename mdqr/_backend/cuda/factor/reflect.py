@@ -47,7 +47,7 @@ def _reflect_few(
     kind: Kind,
     adjoint: bool,
 ) -> None:
-    """Do what `serves` is true for, of more than one limb."""
+    """Apply the reflectors for which `serves` is true, of more than one limb."""
     limbs, is_complex = kind
     *batch, rows, columns = value_shape(x, is_complex)
     items, width = prod(batch), vs[0].shape[-1]

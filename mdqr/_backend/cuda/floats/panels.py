@@ -39,7 +39,7 @@ def column_stride(x: Block) -> int:
 
 
 class Tree(NamedTuple):
-    """What a caqr panel of so many rows needs."""
+    """The requirements of a caqr panel of so many rows."""
 
     rows: int  # of a block
     blocks: int  # of the launch

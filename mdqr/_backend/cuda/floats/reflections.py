@@ -24,7 +24,7 @@ def _aligned(x: int) -> int:
 
 
 class Panels(Protocol):
-    """What factors panels; matrices are float32, column by column."""
+    """The factorisation of panels; matrices are float32, column by column."""
 
     breakdown: Block
 

@@ -35,7 +35,7 @@ def _words(limbs: int, is_residual: bool) -> tuple[int, int]:
 
 
 class _Tiles(NamedTuple):
-    """How rows and terms are divided among blocks."""
+    """The division of rows and terms among blocks."""
 
     layout: int
     stage: int  # terms that a block keeps

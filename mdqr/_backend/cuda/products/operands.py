@@ -1,4 +1,4 @@
-"""What the kernels of products share: operands, scratch memory, the list of what is left to do."""
+"""Code that kernels of products share: operands, scratch memory, the list of remaining tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What launches are planned for: the size of a device, and where its blocks keep their work.
+"""The size of a device, for which launches are planned, and the workspace of its blocks.
 
 A launch is planned from the shapes of its operands and a `Device`, by static rules. What is summed
 with what depends on the shapes alone; the device decides how many blocks share the work, and
@@ -77,7 +77,7 @@ class Device(NamedTuple):
 
     @property
     def has_fast_doubles(self) -> bool:
-        """Whether it has more than the few FP64 units that let such code run at all."""
+        """True if it has more than the few FP64 units that let such code run at all."""
         return self.capability in _FAST_DOUBLES
 
     @property
@@ -87,7 +87,7 @@ class Device(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Where the blocks of a launch keep what they work on.
+    """The memory in which the blocks of a launch keep intermediate results.
 
     Attributes
     ----------

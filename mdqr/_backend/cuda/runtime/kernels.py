@@ -40,7 +40,7 @@ FLAGS = ("-std=c++17", "--fmad=false")
 
 
 class Module(NamedTuple):
-    """What a module is compiled from: ``kernels/cuda/<source>.cu`` and its macros."""
+    """The source of a module: ``kernels/cuda/<source>.cu`` and its macros."""
 
     source: str
     kind: Kind
@@ -92,7 +92,7 @@ class Kernels(Protocol):
 
     @property
     def device(self) -> Device:
-        """What launches are planned for."""
+        """The device for which launches are planned."""
         ...
 
     @property
@@ -280,7 +280,7 @@ class CupyKernels(Kernels):
 
     @property
     def device(self) -> Device:
-        """What the current device has; an error if it is too old."""
+        """The properties of the current device; an error if it is too old."""
         found = self._device()
         return found if self.limit is None else found.limited(self.limit)
 

@@ -94,7 +94,7 @@ class Recorder(Kernels):
 
     @property
     def device(self) -> Device:
-        """What launches are planned for."""
+        """The device for which launches are planned."""
         return self._kernels.device
 
     @property

@@ -65,7 +65,7 @@ class Scaled:
 
     @property
     def is_complex(self) -> bool:
-        """Whether the values have imaginary planes."""
+        """True if the values have imaginary planes."""
         return self.value.ndim == 3
 
     @cached_property
@@ -170,7 +170,7 @@ class Elimination:
 
     @cached_property
     def _moduli(self) -> tuple[Block, Block]:
-        """Of L and U."""
+        """Return the moduli of L and U."""
         xp = self.xp
         size = moduli(xp, self.factors.lu, self.kind.is_complex)
         return xp.tril(size, -1) + xp.eye(self.order), xp.triu(size)

@@ -82,7 +82,7 @@ class Problem:
 
     @property
     def backend(self) -> Backend:
-        """Where the matrices are."""
+        """The backend of the matrices."""
         return self.inputs.backend
 
     @property
@@ -134,7 +134,7 @@ class Problem:
         return near, rows[..., :, None] + columns[..., None, :]
 
     def _decided(self, found: Scaled, kind: Kind) -> Scaled:
-        """Eliminate exactly what the highest precision leaves open, if that does not take long."""
+        """Eliminate exactly what the highest precision leaves open, if that is short."""
         field, left = kind.is_complex, _LONGEST
         (places,) = np.nonzero(fetch(found.relative > self.target)[0])
         chosen = []
@@ -239,7 +239,7 @@ class Problem:
     @cached_property
     @np.errstate(all="ignore")
     def data_error(self) -> Block:
-        """How much errors of the entries change the determinants, as a logarithm to base 2.
+        """The change of the determinants by errors of the entries, as a logarithm to base 2.
 
         By rows of norms r that err by e: ``prod(r + e) - prod(r)``. And relative to the
         determinant: ``trace(abs(A^-1) E)``, and ``exp(s) - 1 - s`` for all of higher order, s the

@@ -1,4 +1,4 @@
-"""How rows and columns of matrices are scaled by powers of two before eigenvalues are found."""
+"""Balancing: rows and columns are scaled by powers of two before eigenvalues are computed."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def integer_lines(
 
 
 class _Survey(NamedTuple):
-    """What of lines is looked for: powers of two between the terms, the least entry."""
+    """Properties of lines: powers of two between the terms, the smallest entry."""
 
     is_complex: bool
     scaled: bool

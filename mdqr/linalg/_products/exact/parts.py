@@ -95,7 +95,7 @@ def _use_panels(
 
 
 class _Formed:
-    """What is formed of parts of an operand, one at a time."""
+    """The results formed of parts of an operand, one at a time."""
 
     def __init__(self, backend: ExactProducts, form: Callable[[slice], Residues]) -> None:
         self._backend, self._form = backend, form

@@ -216,7 +216,7 @@ class _Integers(NamedTuple):
 
 
 class _Form(NamedTuple):
-    """How the product of integers is formed; see `multiply`."""
+    """The method by which a product of integers is formed; see `multiply`."""
 
     integers: _Integers
     kind: Kind
@@ -225,7 +225,7 @@ class _Form(NamedTuple):
     shape: Shape
 
     def repeat(self, backend: ExactProducts, *operands: Block | None) -> None:
-        """Do what `make` does, planned once for a layout."""
+        """Return the result of `make`, planned once for a layout."""
         backend.repeated(self, operands, self.make)
 
     def make(

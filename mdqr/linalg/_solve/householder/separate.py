@@ -17,7 +17,7 @@ from mdqr.linalg._solve.system import System
 
 
 class Joined(NamedTuple):
-    """Which unknowns, ``(..., n, n)``, and which rows, ``(..., n, m)``, are of one block."""
+    """Masks of unknowns, ``(..., n, n)``, and of rows, ``(..., n, m)``, that are of one block."""
 
     unknowns: Block
     rows: Block

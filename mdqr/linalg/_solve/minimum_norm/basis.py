@@ -1,4 +1,4 @@
-"""What residuals do to shortest solutions: orthonormal columns from an approximate inverse.
+"""Error bounds of minimum-norm solutions, by orthonormal columns from an approximate inverse.
 
 The shortest solution of ``A x = b`` is ``x = A^H y`` with ``A A^H y = b``. X is an approximate
 inverse of R, ``A^H = Q R``, so that the columns of ``B = A^H X`` are nearly orthonormal. For any x

@@ -66,7 +66,7 @@ RankInfo.__module__ = "mdqr.linalg"
 
 
 class DeficientProblem(NamedTuple):
-    """What to solve, each matrix of a batch for itself.
+    """The problem to solve, each matrix of a batch for itself.
 
     `caller` is for messages. a and b have one batch shape, b as columns; `weights`, the same or
     None, ``(..., m)``. `rows` are those of a times the roots of weights, times ``2**-top`` so that

@@ -178,7 +178,7 @@ class Operand:
 
     @property
     def is_square(self) -> bool:
-        """Whether X is an inverse of A, not of R."""
+        """True if X is an inverse of A, not of R."""
         return bool(self.a.shape[-1] == self.a.shape[-2])
 
     @property

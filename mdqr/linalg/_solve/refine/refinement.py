@@ -60,7 +60,7 @@ class Refinement:
 
     @cached_property
     def growth(self) -> float:
-        """What errors of residuals grow by in bounds."""
+        """The factor by which errors of residuals grow in bounds."""
         return float(self.inverse.condition.max()) ** (1 if self.inverse.is_square else 2)
 
     def bits(self, limbs: int) -> float:
@@ -69,7 +69,7 @@ class Refinement:
 
     @cached_property
     def levels(self) -> list[Level]:
-        """What solves a problem to the bits of its last level, with residuals of fewer limbs."""
+        """The levels that solve a problem to the bits of the last one, with shorter residuals."""
         most, found = self.inverse.gain, []
         for precision in PRECISIONS:
             if 1 < precision.limbs < self.system.kind.limbs:

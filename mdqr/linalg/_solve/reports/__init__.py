@@ -1,1 +1,1 @@
-"""What is said of solutions: bounds, digits, statistics, and what errors of the data do."""
+"""Reports on solutions: bounds, digits, statistics, and the effect of errors of the data."""

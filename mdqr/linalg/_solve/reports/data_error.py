@@ -1,4 +1,4 @@
-"""How far errors of the data move a solution."""
+"""Bounds of the change of a solution by errors of the data."""
 
 from __future__ import annotations
 

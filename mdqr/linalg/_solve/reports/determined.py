@@ -1,4 +1,4 @@
-"""What is said of solutions of square systems: bounds, and whether the data determine them."""
+"""Reports on solutions of square systems: bounds, and whether the data determine them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a least-squares solution says about itself."""
+"""Reports on least-squares solutions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _QUICK = 2**14
 
 @dataclass(frozen=True)
 class Fit:
-    """A solution with what is needed to tell more of it.
+    """A solution, with the quantities from which reports are computed.
 
     `positive`, bool, tells which rows have positive weight; None stands for all. `x` has the moduli
     of the solution, float64 ``(..., n, k)``, `errors` those of the data, and `constant` tells
@@ -57,7 +57,7 @@ class Fit:
 
     @property
     def report(self) -> Report:
-        """What is known of errors, in the shape of x."""
+        """The report on errors, in the shape of x."""
         report = self.answer.report
         if not self.is_vector:
             return report
@@ -65,7 +65,7 @@ class Fit:
 
     @property
     def has_constant(self) -> Block:
-        """Whether a column of a is constant and not zero in the rows of positive weight."""
+        """True if a column of a is constant and not zero in the rows of positive weight."""
         if self.constant is not None:
             return self.constant
         inputs, checks = self.inputs, self.system.checks

@@ -134,7 +134,7 @@ def climb(refinement: Refinement) -> tuple[Solution, Block] | None:
 
 
 class _Watch:
-    """What steps change, of which each should change much less than the one before."""
+    """The changes of the steps, each of which should be much smaller than the one before."""
 
     def __init__(self, refinement: Refinement, sizes: list[Block], wanted: float) -> None:
         self.refinement, self.sizes, self.wanted = refinement, sizes, wanted

@@ -96,7 +96,7 @@ class _MinimumNorm(Answer):
 
     @property
     def r(self) -> Scaled:
-        """What rounding x leaves, as `b`."""
+        """The residual of rounding x, as `b`."""
         system, field = self.system, self.system.kind.is_complex
         assert isinstance(system, Wide)
         (part,) = self._parts
@@ -159,7 +159,7 @@ class _Evaluated(NamedTuple):
 
 
 class _Correction(NamedTuple):
-    """What is missing of y, in so many limbs, of x beyond v, and what then is left of c."""
+    """The corrections of y, in so many limbs, and of x beyond v, and the rest of c."""
 
     low: Block
     h: Block

@@ -78,7 +78,7 @@ class Normal(Answer):
 
     @property
     def leaves_much(self) -> bool:
-        """Whether rounding errors of x and of sums do not show in the sums of squares."""
+        """True if rounding errors of x and of sums do not show in the sums of squares."""
         return bool((self._found[0] >= self._lost()).all())
 
     @cached_property

@@ -128,7 +128,7 @@ class CudaFloats(Floats):
 
     @property
     def fast(self) -> bool:
-        """Whether panels may be used; setting it forgets a breakdown."""
+        """True if panels may be used; setting it forgets a breakdown."""
         return self._fast
 
     @fast.setter
@@ -220,7 +220,7 @@ class CudaFloats(Floats):
         return PanelFactors(self, int(x.shape[0]), found[0], found[1], tile)
 
     def panelled(self, x: Block, tile: int, *, clear: bool) -> PanelFactors:
-        """Do what `factor` does, by panels."""
+        """Implement `factor` by panels."""
         (m, n), xp = x.shape, self.backend.xp
         # Columns after columns, which is how cuBLAS reads, it is the transpose.
         r = x if row_stride(x) else xp.ascontiguousarray(x)
@@ -271,7 +271,7 @@ class CudaFloats(Floats):
         return found
 
     def sign_rows(self, r: Block, count: int, columns: int) -> Block:
-        """Do what `Floats.sign_rows` does; signs of all rows."""
+        """Implement `Floats.sign_rows`; signs of all rows."""
         if r.ndim > 2 or not row_stride(r):
             return super().sign_rows(r, count, columns)
         return self._library.sign_rows(r, count, columns)
@@ -317,7 +317,7 @@ class CudaFloats(Floats):
         return q
 
     def _orthogonal(self, x: Block, columns: int) -> Block:
-        """Do what `orthogonal` does, by panels."""
+        """Implement `orthogonal` by panels."""
         count = int(x.shape[1])
         tile = count if count <= _MOST_FORMED else self.tile
 

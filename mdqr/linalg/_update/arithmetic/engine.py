@@ -35,7 +35,7 @@ class Reflections(Protocol):
 
     @property
     def unit(self) -> bool:
-        """Whether V is unit lower trapezoidal."""
+        """True if V is unit lower trapezoidal."""
 
     @property
     def vs(self) -> list[Block]:
@@ -196,7 +196,7 @@ class Engine(ABC):
 
 
 class Breakdown(Exception):
-    """The fast path has broken down: its results have to be computed by the other one."""
+    """Exception for a breakdown of the fast path: the other one has to compute its results."""
 
 
 def settle(engine: Engine, checks: Checks, *values: Block) -> tuple[Any, ...]:

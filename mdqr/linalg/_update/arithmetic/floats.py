@@ -28,7 +28,7 @@ _SMALL = 2.0**-900
 
 
 class Floats(Engine):
-    """Float arrays by what NumPy and CuPy have."""
+    """Float arrays, by functions of NumPy and CuPy."""
 
     tile = 64
 

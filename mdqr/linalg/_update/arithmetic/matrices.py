@@ -1,4 +1,4 @@
-"""What is done to matrices of either arithmetic: reflections, adjoints, rows and columns."""
+"""Operations on matrices of either arithmetic: reflections, adjoints, rows and columns."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Growing:
 
 @dataclass(frozen=True)
 class Constants:
-    """Which columns are constant, bools ``(n,)``, in rows that are not kept; `first` is one."""
+    """The constant columns, bools ``(n,)``, in rows that are not kept; `first` is one."""
 
     first: Block
     same: Block
