@@ -327,5 +327,5 @@ def _double(values: Any) -> np.ndarray:
 
 
 def _positive(sizes: np.ndarray) -> np.ndarray:
-    """Return sizes for a logarithmic axis: gaps in place of zeros."""
+    """Return sizes for a logarithmic axis: gaps instead of zeros."""
     return np.where(sizes > 0, sizes, np.nan)

@@ -68,7 +68,7 @@ def uniform(
     TypeError
         If the precision is missing, `rng` is neither of these, or an end is complex.
     MemoryError
-        If there is no memory for the limbs.
+        If memory for the limbs cannot be allocated.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def normal(
     TypeError
         If the precision is missing, `rng` is neither of these, or `loc` or `scale` is complex.
     MemoryError
-        If there is no memory for the limbs.
+        If memory for the limbs cannot be allocated.
 
     Examples
     --------

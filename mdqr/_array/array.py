@@ -78,7 +78,7 @@ class MDArray(ArrayBase, Operators, Reductions, Methods, Exports):
         Raises
         ------
         ValueError
-            If there are fewer than two axes.
+            If the array has fewer than two axes.
         """
         if self.ndim < 2:
             raise ValueError(f"H needs at least two axes; the shape is {self.shape}")

@@ -31,7 +31,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
     Raises
     ------
     TypeError
-        If there is no such operation, an option is given that it does not have, or the result
+        If the operation does not exist, an option is given that it does not have, or the result
         should go into a NumPy array.
     """
     out = options.pop("out", (None,))
@@ -84,7 +84,7 @@ def array_function(function: Function, types: Any, arguments: Any, options: Any)
     Raises
     ------
     TypeError
-        If there is no such function, or an option is given that it does not have.
+        If the function does not exist, or an option is given that it does not have.
     """
     if not all(issubclass(kind, (ArrayBase, np.ndarray)) for kind in types):
         return NotImplemented

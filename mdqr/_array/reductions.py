@@ -30,11 +30,11 @@ class Reductions:
         return reductions.mean(self, axis, keepdims=keepdims)
 
     def max(self, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
-        """Return the largest value; NaN if there is one."""
+        """Return the largest value; NaN if one occurs."""
         return reductions.extreme("max", self, axis, keepdims=keepdims)
 
     def min(self, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
-        """Return the smallest value; NaN if there is one."""
+        """Return the smallest value; NaN if one occurs."""
         return reductions.extreme("min", self, axis, keepdims=keepdims)
 
     def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Any:

@@ -408,7 +408,7 @@ class Backend(Protocol):
     def reflectors(self, raw: Block, tau: Block) -> Reflectors | None:
         """Return Q for what ``xp.linalg.qr(a, mode="raw")`` returned, by the device's library.
 
-        None where there is no such library, or tiles of reflectors are faster: batches of many.
+        None where the library does not exist, or tiles of reflectors are faster: batches of many.
         """
         ...
 

@@ -55,7 +55,7 @@ class ExpressionError(ValueError):
 
 
 def hide_decimals(formula: str) -> tuple[str, Callable[[str], str]]:
-    """Put names in place of the decimals in expressions, and return what takes them back.
+    """Replace the decimals in expressions by names, and return what takes them back.
 
     formulaic writes expressions in its own way, with the decimals rounded to float64.
     """
@@ -87,8 +87,8 @@ def evaluate(text: str, columns: Mapping[str, Values], precision: Precision) -> 
     Raises
     ------
     ExpressionError
-        If the text is no expression, or has something else than columns, decimals, operators and
-        `FUNCTIONS`.
+        If the text is not an expression, or has something else than columns, decimals, operators
+        and `FUNCTIONS`.
     """
     with np.errstate(all="ignore"):
         return _value(parsed(text), text, columns, precision)

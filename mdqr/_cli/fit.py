@@ -116,7 +116,7 @@ def _check_header(file: str, names: tuple[str, ...], layout: Layout) -> None:
 
 
 def _advice(name: str) -> str:
-    """Return what to give if the only name of a column is no name, empty if it may be one."""
+    """Return what to give if the only name of a column is not a name, empty if it may be one."""
     if found := re.fullmatch(r"sep=(.)", name):  # what Excel writes
         return f"--skip-rows 1 --delimiter '{found[1]}'"
     mark = re.match(r"//|[#!%]", name)

@@ -74,7 +74,7 @@ def expand(options: argparse.Namespace, callback: Callback) -> tuple[Any, list[s
     Raises
     ------
     ValueError, OSError, numpy.linalg.LinAlgError
-        If the file, a number or the start is no use.
+        If the file, a number or the start is of no use.
     """
     from mdqr import series
 

@@ -73,7 +73,7 @@ def _of_range(x: range) -> np.ndarray | list[int]:
 
 
 def check_characters(x: np.ndarray) -> None:
-    """Raise ValueError if texts of NumPy hold what is no character: Python cannot take them."""
+    """Raise ValueError if texts of NumPy hold what is not a character: Python cannot take them."""
     codes = np.ascontiguousarray(x, dtype=x.dtype.newbyteorder("=")).reshape(-1).view(np.uint32)
     if codes.max(initial=0) > sys.maxunicode:
         raise ValueError(

@@ -73,10 +73,10 @@ def objects_to_block(x: Any, limbs: int, *, strings: bool = True) -> tuple[Block
     Raises
     ------
     ValueError
-        If a text is no number (its place is named), the rows differ in length, or a list
+        If a text is not a number (its place is named), the rows differ in length, or a list
         contains itself.
     TypeError
-        If a leaf is no number, or a text without `strings`.
+        If a leaf is not a number, or a text without `strings`.
     """
     require_nearest()
     if isinstance(x, (np.ndarray, np.generic)) and np.asarray(x).dtype.kind in "biufc":
@@ -364,9 +364,9 @@ def block_to_strings(
     Raises
     ------
     TypeError, ValueError
-        If `digits` is no positive integer.
+        If `digits` is not a positive integer.
     MemoryError
-        If there is no memory for the texts.
+        If memory for the texts cannot be allocated.
     """
     check_digits(digits)
     parts, shape = _planes(block, is_complex)

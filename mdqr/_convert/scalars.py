@@ -42,9 +42,9 @@ def scalar_to_limbs(x: Any, limbs: int) -> tuple[Limbs, Limbs | None]:
     Raises
     ------
     ValueError
-        If a string is no number.
+        If a string is not a number.
     TypeError
-        If `x` is no number.
+        If `x` is not a number.
     """
     if isinstance(x, str):
         return text_to_limbs(x, limbs)

@@ -50,7 +50,7 @@ _LONGEST = 100_000  # characters of a text whose exact fraction is formed, which
 
 
 class TextError(ValueError):
-    """A text that is no number; `index` is its position among the texts given."""
+    """A text that is not a number; `index` is its position among the texts given."""
 
     def __init__(self, text: str, index: int = 0) -> None:
         super().__init__(
@@ -242,7 +242,7 @@ def strings_to_block(texts: Sequence[str], limbs: int) -> tuple[np.ndarray, np.n
     Raises
     ------
     TextError
-        If a text is no number; its `index` says which.
+        If a text is not a number; its `index` says which.
     """
     real = np.empty((limbs, len(texts)))
     imag: np.ndarray | None = None

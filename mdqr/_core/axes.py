@@ -17,7 +17,7 @@ def counted_axis(axis: SupportsIndex, ndim: int) -> int:
     Raises
     ------
     AxisError
-        If there is no such axis.
+        If the axis does not exist.
     """
     index = operator.index(axis)
     if not -ndim <= index < ndim:
@@ -31,7 +31,7 @@ def counted_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     Raises
     ------
     AxisError
-        If there is no such axis.
+        If the axis does not exist.
     ValueError
         If an axis is named twice.
     """

@@ -109,7 +109,7 @@ class ArrayBase:
         Raises
         ------
         ValueError
-            If there are fewer than two axes.
+            If the array has fewer than two axes.
         """
         if self.ndim < 2:
             raise ValueError(f"mT needs at least two axes; the shape is {self.shape}")

@@ -95,7 +95,7 @@ def _has_ellipsis(key: Key) -> bool:
 
 
 def _checked(block: Block, key: Key) -> Key:
-    """Return `key` with its arrays on the device of `block`; raise if a part is no index."""
+    """Return `key` with its arrays on the device of `block`; raise if a part is not an index."""
     parts = key if isinstance(key, tuple) else (key,)
     for part in parts:
         if isinstance(part, ArrayBase) and part.ndim:

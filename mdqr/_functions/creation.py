@@ -56,7 +56,7 @@ def array(
     ValueError
         If a string is not a number, or nested sequences differ in length.
     MemoryError
-        If there is no memory for the limbs.
+        If memory for the limbs cannot be allocated.
     ImportError
         If `device` needs CuPy and CuPy cannot be imported.
 

@@ -55,9 +55,9 @@ def zeros(
     TypeError
         If the precision is missing.
     MemoryError
-        If there is no memory for the limbs.
+        If memory for the limbs cannot be allocated.
     ValueError, ImportError
-        If `device` is no device of this machine, or CuPy cannot be imported.
+        If `device` is not a device of this machine, or CuPy cannot be imported.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def full(
     precision : Precision or str, optional
         The precision; required unless `fill_value` is an `MDArray`.
     dtype : {None, float, complex}, optional
-        The field, by default that of `fill_value`.
+        The field, by default the field of `fill_value`.
     device : str, optional
         "cpu" (default), "cuda" or "cuda:k".
 

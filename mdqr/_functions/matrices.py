@@ -125,7 +125,7 @@ def tril(m: Any, k: int = 0) -> MDArray:
     Raises
     ------
     ValueError
-        If there are fewer than two axes.
+        If the array has fewer than two axes.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def triu(m: Any, k: int = 0) -> MDArray:
     Raises
     ------
     ValueError
-        If there are fewer than two axes.
+        If the array has fewer than two axes.
 
     Examples
     --------

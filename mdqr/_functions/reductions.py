@@ -89,7 +89,7 @@ def extreme(op: str, x: Any, axis: Axis = None, *, keepdims: bool = False) -> MD
     Raises
     ------
     ValueError
-        If there is nothing to choose from.
+        If no values are given.
     """
     ops, rows, shape = _rows(x, axis, keepdims)
     if not rows.shape[-1]:
@@ -108,7 +108,7 @@ def arg_extreme(op: str, x: Any, axis: int | None = None, *, keepdims: bool = Fa
     Raises
     ------
     ValueError
-        If there is nothing to choose from.
+        If no values are given.
     """
     ops, rows, shape = _rows(x, None if axis is None else operator.index(axis), keepdims)
     if not rows.shape[-1]:
@@ -238,7 +238,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> MDArray:
     Raises
     ------
     ValueError
-        If there are fewer than two axes, or `axis1` is `axis2`.
+        If the array has fewer than two axes, or `axis1` is `axis2`.
 
     Examples
     --------

@@ -72,7 +72,7 @@ def round(a: Any, decimals: int = 0) -> MDArray:
     Raises
     ------
     TypeError
-        If `decimals` is no integer.
+        If `decimals` is not an integer.
 
     Examples
     --------
@@ -359,7 +359,7 @@ def nan_to_num(x: Any, *, nan: float = 0.0, posinf: Any = None, neginf: Any = No
     Raises
     ------
     TypeError
-        If `x` is no `MDArray`.
+        If `x` is not an `MDArray`.
 
     Examples
     --------

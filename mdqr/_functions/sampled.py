@@ -43,7 +43,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     Raises
     ------
     ValueError
-        If `n` is negative, `a` is 0-d, or there is no such axis.
+        If `n` is negative, `a` is 0-d, or the axis does not exist.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> MDArray:
     Raises
     ------
     ValueError
-        If the shapes do not fit, or there is no such axis.
+        If the shapes do not fit, or the axis does not exist.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def interp(
     Raises
     ------
     ValueError
-        If there are no points, `xp` and `fp` are no vectors of one length, or `period` is 0.
+        If there are no points, `xp` and `fp` are not vectors of one length, or `period` is 0.
 
     Examples
     --------

@@ -62,7 +62,7 @@ def linspace(
     ValueError
         If `num` is negative.
     MemoryError
-        If there is no memory for the limbs.
+        If memory for the limbs cannot be allocated.
 
     Notes
     -----
@@ -130,7 +130,7 @@ def arange(
     ValueError
         If `step` is rounded to zero, or a number is not a finite scalar.
     MemoryError
-        If there is no memory for the limbs.
+        If memory for the limbs cannot be allocated.
 
     Examples
     --------

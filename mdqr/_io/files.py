@@ -47,7 +47,7 @@ def save(file: File, a: MDArray) -> None:
     Raises
     ------
     TypeError
-        If `a` is not an `MDArray`, or `file` is no file.
+        If `a` is not an `MDArray`, or `file` is not a file.
     OSError
         If the file cannot be written.
 
@@ -79,7 +79,7 @@ def savez(file: File, /, *arrays: MDArray, **named: MDArray) -> None:
     Raises
     ------
     TypeError
-        If one is not an `MDArray`, or `file` is no file.
+        If one is not an `MDArray`, or `file` is not a file.
     ValueError
         If there is no array, two have one name, or a name is empty or has a slash.
     OSError
@@ -153,13 +153,13 @@ def load(file: File, *, device: str | None = None) -> Any:
     Raises
     ------
     TypeError
-        If `file` is no file.
+        If `file` is not a file.
     ValueError
         If the file is none of theirs, is damaged, or holds limbs that are not normalised.
     OSError
         If the file cannot be read.
     MemoryError
-        If there is no memory for the limbs that the file has.
+        If memory for the limbs that the file has cannot be allocated.
 
     Examples
     --------

@@ -31,7 +31,7 @@ class Advice(NamedTuple):
 class Form:
     """The layout of a file; see `loadtxt`.
 
-    `hints` has what to say of fields that are no numbers, behind the reason.
+    `hints` has what to say of fields that are not numbers, behind the reason.
 
     Raises
     ------
@@ -112,7 +112,7 @@ class Form:
         return _fortran_bytes(rb"\1e", data) if b"D" in data or b"d" in data else data
 
     def hint(self, text: str) -> str:
-        """Return what to say of a field that is no number, behind the reason."""
+        """Return what to say of a field that is not a number, behind the reason."""
         if self.decimal == "," and "." in text:
             return "; with decimal=',' a number has no point"
         if self.decimal == "." and re.fullmatch(r"[+-]?[0-9]+,[0-9]+(?:[eEdD][+-]?[0-9]+)?", text):

@@ -61,7 +61,7 @@ def printoptions(
     Raises
     ------
     TypeError, ValueError
-        If `digits` is no positive integer or `threshold` no integer from 0.
+        If `digits` is not a positive integer or `threshold` not an integer from 0.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def _aligned(texts: list[str], most: int) -> list[str]:
 
 
 def summary(result: Any) -> str:
-    """Return the ``repr`` of a named tuple, with shapes in place of arrays of many values."""
+    """Return the ``repr`` of a named tuple, with shapes instead of arrays of many values."""
     fields = zip(result._fields, tuple(result), strict=True)
     written = ", ".join(f"{name}={_short(value)}" for name, value in fields)
     return f"{type(result).__name__}({written})"

@@ -37,7 +37,7 @@ def format_scalar(a: MDArray, spec: str) -> str:
     ValueError
         If `spec` is anything else.
     MemoryError
-        If there is no memory for the text.
+        If memory for the text cannot be allocated.
     """
     match = _SPEC(spec)
     if match is None or match[4]:

@@ -100,18 +100,18 @@ def loadtxt(
     Raises
     ------
     ValueError
-        If a cell is no number, a row is shorter or longer than the first, or the text is not
+        If a cell is not a number, a row is shorter or longer than the first, or the text is not
         of the encoding; the message names file, line and column (from 1). If a column is not there,
         an option is none, or a compressed file is damaged or has more than 64 MiB and a hundred
         times its size.
     LookupError
-        If there is no such encoding.
+        If the encoding does not exist.
     TypeError
         If a number is complex and ``dtype`` is float, or `file` gives no lines.
     OSError
         If the file cannot be read.
     MemoryError
-        If there is no memory for the numbers.
+        If memory for the numbers cannot be allocated.
 
     Notes
     -----

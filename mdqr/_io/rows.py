@@ -44,7 +44,7 @@ def read_rows(
     Raises
     ------
     CellError
-        If a row has another width, or the text is no table.
+        If a row has another width, or the text is not a table.
     """
     lines = enumerate(stream, start)
     while chunk := list(islice(lines, _ROWS)):

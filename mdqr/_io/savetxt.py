@@ -39,7 +39,7 @@ def savetxt(
     Raises
     ------
     TypeError
-        If `a` is no `MDArray`.
+        If `a` is not an `MDArray`.
     ValueError
         If there are more than two axes, another number of names than of columns, or `delimiter` or
         `digits` is none.

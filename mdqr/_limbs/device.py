@@ -35,7 +35,7 @@ def cupy_of(block: Block) -> ModuleType:
     ValueError
         If `block` lives on another GPU than the current one.
     TypeError
-        If `block` is no array of NumPy or CuPy.
+        If `block` is not an array of NumPy or CuPy.
     """
     cupy = sys.modules.get("cupy")
     if cupy is None or not isinstance(block, cupy.ndarray):

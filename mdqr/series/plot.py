@@ -208,5 +208,5 @@ def _names(series: PowerSeries | SeriesSolution, count: int) -> list[str]:
 
 
 def _positive(sizes: np.ndarray) -> np.ndarray:
-    """Return sizes for a logarithmic axis: gaps in place of zeros."""
+    """Return sizes for a logarithmic axis: gaps instead of zeros."""
     return np.where(sizes > _LEAST, sizes, np.nan)

@@ -55,10 +55,10 @@ def blocked_householder(
     Raises
     ------
     TypeError
-        If `a` is an MDArray (`mdqr.linalg.qr` keeps its digits), or not real; if `block` is no
+        If `a` is an MDArray (`mdqr.linalg.qr` keeps its digits), or not real; if `block` is not an
         integer.
     ValueError
-        If `a` has not two axes, or an option is unknown or out of range.
+        If `a` does not have two axes, or an option is unknown or out of range.
     numpy.linalg.LinAlgError
         If an entry of `a` is not finite, or R does not fit its type.
 

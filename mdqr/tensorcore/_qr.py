@@ -36,7 +36,7 @@ def qr(
         a Q that is orthonormal to the accuracy of `compute` whatever the condition of `a`.
     compute : {"fp16", "bf16", "tf32", "fp32", "fp16x2"}, optional
         What the operands of products are rounded to; sums are float32. ``"fp16x2"`` stands for
-        each operand by two numbers of binary16, and takes three products in the place of one.
+        each operand by two numbers of binary16, and takes three products instead of one.
     panel : {"caqr", "cholesky", "geqrf"}, optional
         How 128 columns are factored: by a tree of Gram-Schmidt blocks in shared memory, by
         CholeskyQR in float64, or by the Householder QR of cuSOLVER (LAPACK). With "householder"
@@ -62,7 +62,7 @@ def qr(
     TypeError
         If `a` is an MDArray (`mdqr.linalg.qr` keeps its digits), or not real.
     ValueError
-        If `a` has not two axes, or an option is unknown.
+        If `a` does not have two axes, or an option is unknown.
     numpy.linalg.LinAlgError
         If an entry of `a` is not finite, or a result is not: without `scale` an overflow, with it
         an R that float32 cannot hold.
@@ -91,7 +91,7 @@ def qr(
     set: then it is that of float32 whatever the condition. A column that depends on the others of
     its panel to the accuracy of float32 (they leave less than ``2**-20`` of its length by "caqr",
     ``2**-21`` by "cholesky") gives a zero column of Q and a zero row of R, except by "geqrf"; with
-    `reorthogonalize` directions orthogonal to all others stand in the place of such columns.
+    `reorthogonalize` directions orthogonal to all others replace such columns.
     Columns are scaled and rounded with subnormal numbers; afterwards a GPU may take float32 numbers
     below ``2**-126``, also of R, for zeros.
 

@@ -132,7 +132,7 @@ def exact(op: str, x: Any, y: Any = None) -> Exact:
     Raises
     ------
     ValueError
-        If there is no such operation, or it wants another number of operands.
+        If the operation does not exist, or it wants another number of operands.
     TypeError
         If an operand is not an array of floats.
 

@@ -72,7 +72,7 @@ def lstsq_problem(name: str) -> LstsqProblem:
     Raises
     ------
     ValueError
-        If there is no such problem.
+        If the problem does not exist.
 
     Notes
     -----

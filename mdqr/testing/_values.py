@@ -43,7 +43,7 @@ def exact_bound(x: Any) -> Fraction | None:
     Raises
     ------
     ValueError
-        If it is no number.
+        If it is not a number.
     """
     if isinstance(x, MDArray):
         x = float(x) if not np.isfinite(x.limbs[0]) else x.to_fractions().item()

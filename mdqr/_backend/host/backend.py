@@ -332,7 +332,7 @@ class HostBackend(Balance, ExactProducts, SeriesOrders):
         """Return nothing: NumPy has only factorisations."""
 
     def triangular_tile(self, order: int, columns: int, *, kind: Kind) -> int:
-        """Return the order of the tiles of a triangle; 16 and 64 are no faster."""
+        """Return the order of the tiles of a triangle; 16 and 64 are not faster."""
         return _TRIANGULAR_TILE
 
     def solve_triangular_tile(

@@ -64,7 +64,7 @@ def matrix_transpose(x: Any) -> MDArray:
     Raises
     ------
     ValueError
-        If there are fewer than two axes.
+        If the array has fewer than two axes.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> MDArray:
     Raises
     ------
     ValueError
-        If there is no such axis, one is named twice, or the numbers of axes differ.
+        If the axis does not exist, one is named twice, or the numbers of axes differ.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> MDArray:
     Raises
     ------
     AxisError
-        If there is no such axis.
+        If the axis does not exist.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def flip(m: Any, axis: Any = None) -> MDArray:
     Raises
     ------
     ValueError
-        If there is no such axis, or one is named twice.
+        If the axis does not exist, or one is named twice.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> MDArray:
     Raises
     ------
     ValueError
-        If there is no such axis, or `shift` and `axis` do not broadcast.
+        If the axis does not exist, or `shift` and `axis` do not broadcast.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> MDArray
     Raises
     ------
     ValueError
-        If there are fewer than two axes, no such axis, or `axis1` is `axis2`.
+        If the array has fewer than two axes, no such axis, or `axis1` is `axis2`.
 
     Examples
     --------

@@ -163,7 +163,7 @@ def unstack(x: Any, *, axis: int = 0) -> tuple[MDArray, ...]:
     Raises
     ------
     AxisError
-        If there is no such axis.
+        If the axis does not exist.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[MDArray]:
     Raises
     ------
     ValueError
-        If the length is no multiple of the number of parts, or there is no such axis.
+        If the length is not a multiple of the number of parts, or the axis does not exist.
 
     Examples
     --------
@@ -292,7 +292,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> MDArray:
     Raises
     ------
     ValueError
-        If there is no such axis, or the numbers do not fit its length or are negative.
+        If the axis does not exist, or the numbers do not fit its length or are negative.
 
     Examples
     --------

@@ -77,7 +77,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> MDArray:
     IndexError
         If a place is out of bounds, or no integer.
     ValueError
-        If the numbers of axes differ, or `axis` is None and the places are no vector.
+        If the numbers of axes differ, or `axis` is None and the indices are not a vector.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     Raises
     ------
     AxisError
-        If there is no such axis.
+        If the axis does not exist.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def integers(indices: Any, block: Any) -> Any:
     Raises
     ------
     IndexError
-        If they are no integers.
+        If they are not integers.
     """
     if isinstance(indices, ArrayBase):
         raise IndexError("an MDArray holds no places; use integers, as of mdqr.argsort")

@@ -103,7 +103,7 @@ def squeeze(a: Any, axis: Any = None) -> MDArray:
     Raises
     ------
     ValueError
-        If there is no such axis, or its length is not 1.
+        If the axis does not exist, or its length is not 1.
 
     Examples
     --------

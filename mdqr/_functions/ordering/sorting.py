@@ -39,7 +39,7 @@ def argsort(a: Any, axis: int | None = -1, *, descending: bool = False) -> Any:
     Raises
     ------
     AxisError
-        If there is no such axis.
+        If the axis does not exist.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def sort(a: Any, axis: int | None = -1, *, descending: bool = False) -> MDArray:
     Raises
     ------
     AxisError
-        If there is no such axis.
+        If the axis does not exist.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     Raises
     ------
     ValueError
-        If `a` is no vector, or `side` is neither.
+        If `a` is not a vector, or `side` is neither.
 
     Examples
     --------

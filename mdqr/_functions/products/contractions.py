@@ -41,7 +41,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> MDArray:
     Raises
     ------
     ValueError
-        If axes that meet differ in length or number, or there is no such axis.
+        If axes that meet differ in length or number, or the axis does not exist.
 
     Examples
     --------

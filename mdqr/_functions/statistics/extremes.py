@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def max(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
-    """Return the largest value over all axes, one axis or several; NaN if there is one.
+    """Return the largest value over all axes, one axis or several; NaN if one occurs.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def max(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     Raises
     ------
     ValueError
-        If there is nothing to choose from.
+        If no values are given.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def max(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
 
 
 def min(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
-    """Return the smallest value over all axes, one axis or several; NaN if there is one.
+    """Return the smallest value over all axes, one axis or several; NaN if one occurs.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def min(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     Raises
     ------
     ValueError
-        If there is nothing to choose from.
+        If no values are given.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
     Raises
     ------
     ValueError
-        If there is nothing to choose from.
+        If no values are given.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
     Raises
     ------
     ValueError
-        If there is nothing to choose from.
+        If no values are given.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def mean(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     Raises
     ------
     AxisError
-        If there is no such axis.
+        If the axis does not exist.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def any(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     Raises
     ------
     AxisError
-        If there is no such axis.
+        If the axis does not exist.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def all(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     Raises
     ------
     AxisError
-        If there is no such axis.
+        If the axis does not exist.
 
     Examples
     --------

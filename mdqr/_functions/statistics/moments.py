@@ -238,7 +238,7 @@ def ptp(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     Raises
     ------
     ValueError
-        If there are no values.
+        If no values are given.
 
     Examples
     --------

@@ -54,7 +54,7 @@ def quantile(
     Raises
     ------
     ValueError
-        If there are no values, a part lies outside of 0 to 1, or there is no such method.
+        If no values are given, a part lies outside of 0 to 1, or the method does not exist.
     TypeError
         If the values are complex.
 
@@ -120,7 +120,7 @@ def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     Raises
     ------
     ValueError
-        If there are no values.
+        If no values are given.
 
     Examples
     --------

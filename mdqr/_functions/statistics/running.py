@@ -22,7 +22,7 @@ def cumsum(a: Any, axis: int | None = None) -> MDArray:
     a : MDArray
         The values.
     axis : int, optional
-        The axis; by default that of the flattened array.
+        The axis; by default the flattened array.
 
     Returns
     -------
@@ -32,7 +32,7 @@ def cumsum(a: Any, axis: int | None = None) -> MDArray:
     Raises
     ------
     AxisError
-        If there is no such axis.
+        If the axis does not exist.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def cumprod(a: Any, axis: int | None = None) -> MDArray:
     a : MDArray
         The values.
     axis : int, optional
-        The axis; by default that of the flattened array.
+        The axis; by default the flattened array.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def cumprod(a: Any, axis: int | None = None) -> MDArray:
     Raises
     ------
     AxisError
-        If there is no such axis.
+        If the axis does not exist.
 
     Notes
     -----
@@ -107,7 +107,7 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, include_initial: bool 
     Raises
     ------
     ValueError
-        If the axis is missing, or there is no such axis.
+        If the axis is missing, or the axis does not exist.
 
     Examples
     --------

@@ -36,10 +36,10 @@ def cholesky(a: Any, *, upper: bool = False, precision: Precision | str | None =
         Matrices ``(..., n, n)``. Only the lower triangle is read, with `upper` the upper one; the
         imaginary parts of the diagonal are taken for 0.
     upper : bool, optional
-        Whether to return the upper triangular C with ``A = C^H C``, in place of the lower
+        Whether to return the upper triangular C with ``A = C^H C``, instead of the lower
         triangular L with ``A = L L^H``.
     precision : Precision or str, optional
-        The precision of the factors; by default that of `a`.
+        The precision of the factors; by default the precision of `a`.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def cholesky(a: Any, *, upper: bool = False, precision: Precision | str | None =
         If an entry of the triangle is not finite, or a matrix is not positive definite to the
         precision of the work; with the first leading minor that is not positive.
     MemoryError
-        If there is no memory for the factors; with what was wanted.
+        If memory for the factors cannot be allocated; the message gives the requested size.
 
     See Also
     --------

@@ -78,7 +78,7 @@ def det(
     a : array_like
         Matrices ``(..., n, n)``.
     precision : Precision or str, optional
-        The precision of the determinants; by default that of `a`.
+        The precision of the determinants; by default the precision of `a`.
     data_error : dict, optional
         Errors of the entries, ``a_atol + a_rtol * abs(a)``: keys "a_atol", "a_rtol". By default
         half a unit of the last place of the precision in which `a` is given.
@@ -98,11 +98,11 @@ def det(
     ValueError
         If `a` is not square, or `data_error` has unknown keys or negative values.
     TypeError
-        If `data_error` is no dict.
+        If `data_error` is not a dict.
     numpy.linalg.LinAlgError
         If an entry is not finite, or a determinant is beyond the largest double.
     MemoryError
-        If there is no memory for the factors; with what was wanted.
+        If memory for the factors cannot be allocated; the message gives the requested size.
 
     Warns
     -----
@@ -249,7 +249,7 @@ def slogdet(
     a : array_like
         Matrices ``(..., n, n)``.
     precision : Precision or str, optional
-        The precision of the results; by default that of `a`.
+        The precision of the results; by default the precision of `a`.
     data_error : dict, optional
         As that of `det`.
 
@@ -263,11 +263,11 @@ def slogdet(
     ValueError
         If `a` is not square, or `data_error` has unknown keys or negative values.
     TypeError
-        If `data_error` is no dict.
+        If `data_error` is not a dict.
     numpy.linalg.LinAlgError
         If an entry is not finite.
     MemoryError
-        If there is no memory for the factors; with what was wanted.
+        If memory for the factors cannot be allocated; the message gives the requested size.
 
     Warns
     -----

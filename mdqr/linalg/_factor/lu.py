@@ -164,7 +164,7 @@ def lu_factor(
     a : array_like
         Matrices ``(..., m, n)``.
     precision : Precision or str, optional
-        The precision of the factors; by default that of `a`.
+        The precision of the factors; by default the precision of `a`.
     callback : callable, optional
         Called as ``callback("factor", done, total)`` with numbers of columns.
 
@@ -182,7 +182,7 @@ def lu_factor(
     numpy.linalg.LinAlgError
         If an entry is not finite, or one of U is beyond the largest double.
     MemoryError
-        If there is no memory for the factors; with what was wanted.
+        If memory for the factors cannot be allocated; the message gives the requested size.
 
     See Also
     --------

@@ -344,7 +344,7 @@ def qr(
         (pivots, and large products, are waited for in any case). Otherwise NaN and infinities go
         through.
     precision : Precision or str, optional
-        The precision of the factors; by default that of `a`.
+        The precision of the factors; by default the precision of `a`.
     callback : callable, optional
         Called as ``callback(stage, done, total)`` after each tile, stage "factor", or sweep, stage
         "refine".
@@ -366,7 +366,7 @@ def qr(
     numpy.linalg.LinAlgError
         If `check` is true and `a` or a factor is not finite.
     MemoryError
-        If there is no memory for the factors; with what was wanted.
+        If memory for the factors cannot be allocated; the message gives the requested size.
 
     Warns
     -----
@@ -384,7 +384,7 @@ def qr(
     -----
     For every column j, ``norm(a_j - Q r_j) <= 20 n eps norm(a_j)``, and
     ``norm(I - Q^H Q) <= 20 n eps`` in the Frobenius norm; what "refine" proves has the columns of Q
-    in place of n where they are more. Columns are scaled by powers of two, so
+    instead of n where they are more. Columns are scaled by powers of two, so
     that no intermediate value over- or underflows. The algorithm is the blocked Householder method
     in compact WY form with recursive panels (Bischof and Van Loan 1987, Schreiber and Van Loan
     1989, Elmroth and Gustavson 2000). Precision d is factored by LAPACK, with pivoting as dd.

@@ -287,7 +287,7 @@ def qr_factor(
         Raise if something is not finite; on a device, that waits for the factors once, at the end.
         Otherwise NaN and infinities go through.
     precision : Precision or str, optional
-        The precision of the factors; by default that of `a`.
+        The precision of the factors; by default the precision of `a`.
     callback : callable, optional
         Called as ``callback(stage, done, total)`` after each tile.
 
@@ -305,7 +305,7 @@ def qr_factor(
     numpy.linalg.LinAlgError
         If `check` is true and `a` or R is not finite.
     MemoryError
-        If there is no memory for the reflections; with what was wanted.
+        If memory for the reflections cannot be allocated; the message gives the requested size.
 
     Notes
     -----

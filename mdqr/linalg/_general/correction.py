@@ -35,7 +35,7 @@ def corrected(backend: Backend, found: Basis, z: Block, kind: Kind) -> Corrected
     """Return eigenvalues and vectors corrected by ``Z = X^-1 (A X - X M)``.
 
     As T. Ogita and K. Aishima: ``E_ij = Z_ij / (m_jj - m_ii)``, for blocks solutions of triangular
-    systems. Where errors of second order are no rounding errors, nothing is changed.
+    systems. Where errors of second order are not rounding errors, nothing is changed.
     """
     one, labels, few = planes.diagonal(found.m), found.labels, planes.limb_count(z, True)
     less = Kind(few, True)

@@ -59,7 +59,7 @@ def eig(
         If an entry is not finite, an eigenvalue is beyond the largest double, the QR algorithm
         does not converge, or ``a - s b`` is singular for every s.
     MemoryError
-        If there is no memory for the vectors; with what was wanted.
+        If memory for the vectors cannot be allocated; the message gives the requested size.
 
     Warns
     -----

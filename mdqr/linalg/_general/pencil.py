@@ -186,7 +186,7 @@ def reduced(
 
 
 def unknown(backend: Backend, a: Block, b: Block, kind: Kind) -> Pair:
-    """Return a pair in the place of one that no limbs resolve: its eigenvalues are infinite.
+    """Return a pair instead of one that no limbs resolve: its eigenvalues are infinite.
 
     The denominator has errors beyond all bounds.
     """

@@ -61,7 +61,7 @@ def schur(
         Whether real matrices have a real decomposition, with blocks of two rows whose diagonal
         entries are equal, or a complex triangular one.
     precision : Precision or str, optional
-        The precision of the results; by default that of `a`.
+        The precision of the results; by default the precision of `a`.
     data_error : dict, optional
         Bounds of the errors of entries, ``{"a_atol": ..., "a_rtol": ...}``, as in `lstsq`; by
         default half a unit in the last place of the precision in which they were given.
@@ -78,7 +78,7 @@ def schur(
     numpy.linalg.LinAlgError
         If an entry is not finite, or the QR algorithm does not converge.
     MemoryError
-        If there is no memory for the factors; with what was wanted.
+        If memory for the factors cannot be allocated; the message gives the requested size.
 
     See Also
     --------

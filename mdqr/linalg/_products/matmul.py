@@ -81,10 +81,10 @@ def matmul(
     Raises
     ------
     TypeError
-        If `callback` cannot be called, or `devices` is no sequence of names.
+        If `callback` cannot be called, or `devices` is not a sequence of names.
     ValueError
         If an operand is a scalar, the shapes do not fit, `method` is unknown, or there are
-        `devices` with operands on the CPU, with "direct", or that are no GPUs of this machine.
+        `devices` with operands on the CPU, with "direct", or that are not GPUs of this machine.
 
     Notes
     -----

@@ -23,7 +23,7 @@ def diagonal(x: Any, /, *, offset: int = 0, precision: Precision | str | None = 
     offset : int, optional
         The diagonal: above the main one if positive.
     precision : Precision or str, optional
-        The precision of the result; by default that of `x`.
+        The precision of the result; by default the precision of `x`.
 
     Returns
     -------
@@ -33,7 +33,7 @@ def diagonal(x: Any, /, *, offset: int = 0, precision: Precision | str | None = 
     Raises
     ------
     ValueError
-        If there are fewer than two axes.
+        If the array has fewer than two axes.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def trace(x: Any, /, *, offset: int = 0, precision: Precision | str | None = Non
     Raises
     ------
     ValueError
-        If there are fewer than two axes.
+        If the array has fewer than two axes.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def matrix_transpose(x: Any, /, *, precision: Precision | str | None = None) -> 
     x : array_like
         Matrices; leading axes are batches.
     precision : Precision or str, optional
-        The precision of the result; by default that of `x`.
+        The precision of the result; by default the precision of `x`.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def matrix_transpose(x: Any, /, *, precision: Precision | str | None = None) -> 
     Raises
     ------
     ValueError
-        If there are fewer than two axes.
+        If the array has fewer than two axes.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def outer(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> M
     Raises
     ------
     ValueError
-        If an operand is no vector.
+        If an operand is not a vector.
 
     Examples
     --------

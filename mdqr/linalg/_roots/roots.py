@@ -52,7 +52,7 @@ class RootsResult(_Fields):
     def __new__(
         cls, roots: MDArray, radii: np.ndarray, counts: np.ndarray, info: Info
     ) -> RootsResult:
-        """Make a result; its info is no field."""
+        """Make a result; its info is not a field."""
         found = super().__new__(cls, roots, radii, counts)
         found.info = info
         return found
@@ -84,7 +84,7 @@ def roots(
         count as rounded to half a unit in the last place of the precision in which they were
         given. They make `info.data_error_bound` and `info.data_digits`, and change nothing else.
     precision : Precision or str, optional
-        The precision of the roots; by default that of `p`.
+        The precision of the roots; by default the precision of `p`.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def roots(
     ValueError
         If `p` does not have one axis, or `data_error` does not fit.
     TypeError
-        If `data_error` is no dict.
+        If `data_error` is not a dict.
     numpy.linalg.LinAlgError
         If a coefficient is not finite, or a root is beyond the largest double.
 
@@ -235,7 +235,7 @@ def companion(a: Any, *, precision: Precision | str | None = None) -> MDArray:
         Coefficients ``(..., n + 1)``, that of the highest power first, which is not zero; n is at
         least 1.
     precision : Precision or str, optional
-        The precision of the matrix; by default that of `a`.
+        The precision of the matrix; by default the precision of `a`.
 
     Returns
     -------

@@ -26,7 +26,7 @@ class Errors(NamedTuple):
 
 
 def check_data_error(function: str, given: Any, names: tuple[str, ...]) -> None:
-    """Raise where `data_error` is no mapping of the keys for operands of these names."""
+    """Raise where `data_error` is not a mapping of the keys for operands of these names."""
     if given is None:
         return
     keys = [f"{name}_{kind}" for name in names for kind in ("atol", "rtol")]

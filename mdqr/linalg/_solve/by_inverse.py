@@ -35,7 +35,7 @@ def matrix_power(a: Any, n: int, *, precision: Precision | str | None = None) ->
     n : int
         The exponent. A negative one is that of the inverse, which is found first.
     precision : Precision or str, optional
-        The precision of the power; by default that of `a`.
+        The precision of the power; by default the precision of `a`.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def matrix_power(a: Any, n: int, *, precision: Precision | str | None = None) ->
     ValueError
         If the matrices are not square.
     TypeError
-        If `n` is no integer.
+        If `n` is not an integer.
     numpy.linalg.LinAlgError
         If `n` is negative and a matrix is singular; see `mdqr.linalg.inv`.
 
@@ -88,7 +88,7 @@ def cond(
     p : {None, 1, -1, 2, -2, inf, -inf, "fro"}, optional
         The norm; None means 2. -2 gives the inverse of the condition in the 2-norm.
     precision : Precision or str, optional
-        The precision of the condition; by default that of `x`.
+        The precision of the condition; by default the precision of `x`.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def cond(
     Raises
     ------
     ValueError
-        If `p` is no norm, or a matrix has no entries, or is not square where `p` is not None, 2 or
+        If `p` is not a norm, or a matrix has no entries, or is not square where `p` is not None, 2 or
         -2.
     numpy.linalg.LinAlgError
         As `svd`.

@@ -50,7 +50,7 @@ from mdqr.linalg._solve.weights import Weights, weights_of
 
 
 class LstsqResult(NamedTuple):
-    """A least-squares solution; unpacks as NumPy's, with `info` in the place of s.
+    """A least-squares solution; unpacks as NumPy's, with `info` instead of s.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ def lstsq(
     Raises
     ------
     TypeError
-        If `callback` cannot be called, or `data_error` is no dict.
+        If `callback` cannot be called, or `data_error` is not a dict.
     ValueError
         If the shapes do not fit, weights or errors of the data are negative or not finite, weights
         are zero with m < n and without `rtol`, an option is unknown, or `verified` is asked of
@@ -163,7 +163,7 @@ def lstsq(
         x is beyond the largest double, or `method` is "refine", or `verified` asked for, and that
         does not serve.
     MemoryError
-        If there is no memory for the factorisation; with what was wanted.
+        If memory for the factorisation cannot be allocated; the message gives the requested size.
 
     Warns
     -----

@@ -47,7 +47,7 @@ class Problem(NamedTuple):
 
     @property
     def is_wide(self) -> bool:
-        """True if there are fewer rows than columns."""
+        """True if a matrix has fewer rows than columns."""
         return isinstance(self.system, Wide)
 
     @property

@@ -76,7 +76,7 @@ def solve(
     Raises
     ------
     TypeError
-        If `callback` cannot be called, or `data_error` is no dict.
+        If `callback` cannot be called, or `data_error` is not a dict.
     ValueError
         If the shapes do not fit, errors of the data are negative or not finite, or `verified` is
         asked of "householder".
@@ -85,7 +85,7 @@ def solve(
         component of the solution is beyond the largest double, or `method` is "refine", or
         `verified` asked for, and that does not serve.
     MemoryError
-        If there is no memory for the factorisation; with what was wanted.
+        If memory for the factorisation cannot be allocated; the message gives the requested size.
 
     Warns
     -----
@@ -139,7 +139,7 @@ def inv(
     verified : bool, optional
         Whether LinAlgError is to be raised unless bounds are proven and all digits are as promised.
     precision : Precision or str, optional
-        The precision of the inverse; by default that of `a`.
+        The precision of the inverse; by default the precision of `a`.
     data_error : dict, optional
         As in `lstsq`, with the keys ``a_atol`` and ``a_rtol``, for `info.data_digits`.
     return_info : bool, optional
@@ -155,13 +155,13 @@ def inv(
     Raises
     ------
     TypeError
-        If `callback` cannot be called, or `data_error` is no dict.
+        If `callback` cannot be called, or `data_error` is not a dict.
     ValueError
         If `a` is not square, or `verified` is asked of "householder".
     numpy.linalg.LinAlgError
         As `solve`.
     MemoryError
-        If there is no memory for the factorisation; with what was wanted.
+        If memory for the factorisation cannot be allocated; the message gives the requested size.
 
     Warns
     -----

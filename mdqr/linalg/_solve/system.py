@@ -43,7 +43,7 @@ class System:
 
     `a` has the matrices that the residuals use, `given` multiplied by ``2**(rows[i] + powers[j])``;
     `rows` ``(..., m)`` is None for zeros. `weight` and `root` are columns ``(..., m, 1)`` near 1 or
-    0, None for ones; `sorting` ``(..., m)`` is an order of the rows for the factorisation in place
+    0, None for ones; `sorting` ``(..., m)`` is an order of the rows for the factorisation instead
     of that of their sizes. Who refines settles `checks`, and looks for overflow.
     """
 

@@ -97,7 +97,7 @@ def disks(apart: np.ndarray, moduli: np.ndarray, together: Together | None = Non
     moduli : numpy.ndarray
         Upper bounds of ``abs(M)``, float64 ``(..., n, n)``.
     together : Together, optional
-        Blocks of the matrix that are triangular in place of diagonal, beside M.
+        Blocks of the matrix that are triangular instead of diagonal, beside M.
 
     Notes
     -----

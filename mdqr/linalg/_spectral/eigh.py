@@ -107,7 +107,7 @@ def eigh(
     Raises
     ------
     TypeError
-        If `data_error` is no dict.
+        If `data_error` is not a dict.
     ValueError
         If a matrix is not square, `b` is of another order, `UPLO` is neither "L" nor "U", the
         subset is none, or `data_error` has unknown keys or values.
@@ -116,7 +116,7 @@ def eigh(
         leading minor that is not positive, an eigenvalue is beyond the largest double, or the
         rotations do not converge.
     MemoryError
-        If there is no memory for the factors; with what was wanted.
+        If memory for the factors cannot be allocated; the message gives the requested size.
 
     Warns
     -----
@@ -214,7 +214,7 @@ def eigvalsh(
     subset_by_index : sequence of two int, optional
         The first and the last of the eigenvalues that are wanted.
     return_info : bool, optional
-        Whether error bounds are wanted, too.
+        Whether error bounds are returned, too.
     data_error : dict, optional
         As in `eigh`.
     precision : Precision or str, optional
@@ -234,7 +234,7 @@ def eigvalsh(
     numpy.linalg.LinAlgError
         As `eigh`.
     MemoryError
-        If there is no memory for the factors; with what was wanted.
+        If memory for the factors cannot be allocated; the message gives the requested size.
 
     Warns
     -----

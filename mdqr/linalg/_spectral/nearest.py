@@ -71,7 +71,7 @@ def lowrank(
         the work tells them from zero. By default ``max(m, n) eps``, eps of the precision of the
         entries of `a`, as for `matrix_rank`.
     precision : Precision or str, optional
-        The precision of the results; by default that of `a`.
+        The precision of the results; by default the precision of `a`.
     callback : callable, optional
         Called as ``callback("factor", done, total)`` with numbers of columns.
 
@@ -90,7 +90,7 @@ def lowrank(
     numpy.linalg.LinAlgError
         As `svd`.
     MemoryError
-        If there is no memory for the factors; with what was wanted.
+        If memory for the factors cannot be allocated; the message gives the requested size.
 
     See Also
     --------
@@ -237,7 +237,7 @@ def polar(a: Any, side: str = "right", *, precision: Precision | str | None = No
     side : {"right", "left"}, optional
         Where p stands: ``a = u p`` or ``a = p u``.
     precision : Precision or str, optional
-        The precision of the factors; by default that of `a`.
+        The precision of the factors; by default the precision of `a`.
 
     Returns
     -------
@@ -251,7 +251,7 @@ def polar(a: Any, side: str = "right", *, precision: Precision | str | None = No
     numpy.linalg.LinAlgError
         As `svd`.
     MemoryError
-        If there is no memory for the factors; with what was wanted.
+        If memory for the factors cannot be allocated; the message gives the requested size.
 
     See Also
     --------

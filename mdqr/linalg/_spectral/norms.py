@@ -49,7 +49,7 @@ def norm(
     keepdims : bool, optional
         Keep the reduced axes with length 1.
     precision : Precision or str, optional
-        The precision of the norm; by default that of `x`.
+        The precision of the norm; by default the precision of `x`.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def vector_norm(
     ord : int or float, optional
         As in `mdqr.linalg.norm` for vectors.
     precision : Precision or str, optional
-        The precision of the norm; by default that of `x`.
+        The precision of the norm; by default the precision of `x`.
 
     Returns
     -------
@@ -172,7 +172,7 @@ def matrix_norm(
     ord : int, float or "fro", optional
         As in `mdqr.linalg.norm` for matrices.
     precision : Precision or str, optional
-        The precision of the norm; by default that of `x`.
+        The precision of the norm; by default the precision of `x`.
 
     Returns
     -------

@@ -142,9 +142,9 @@ def pinv(
         Two names for the tolerance: singular values of at most that part of the largest count as
         zero. By default as `matrix_rank`. It broadcasts to the batch.
     return_info : bool, optional
-        Whether error bounds are wanted, too.
+        Whether error bounds are returned, too.
     precision : Precision or str, optional
-        The precision of the result; by default that of `a`.
+        The precision of the result; by default the precision of `a`.
 
     Returns
     -------
@@ -227,7 +227,7 @@ def null_space(
         Singular values of at most that part of the largest count as zero; by default as
         `matrix_rank`.
     precision : Precision or str, optional
-        The precision of the result; by default that of `A`.
+        The precision of the result; by default the precision of `A`.
 
     Returns
     -------

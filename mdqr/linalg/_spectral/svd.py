@@ -132,7 +132,7 @@ def svd(
         `a_atol`, and parts of the entries, `a_rtol`, numbers or arrays that broadcast to `a`. By
         default half a unit in the last place of the precision in which `a` is given.
     precision : Precision or str, optional
-        The precision of the results; by default that of `a`.
+        The precision of the results; by default the precision of `a`.
 
     Returns
     -------
@@ -142,14 +142,14 @@ def svd(
     Raises
     ------
     TypeError
-        If `data_error` is no dict.
+        If `data_error` is not a dict.
     ValueError
         If `a` has less than two dimensions, or `data_error` has unknown keys or values.
     numpy.linalg.LinAlgError
         If an entry is not finite, a singular value is beyond the largest double, or the rotations
         do not converge.
     MemoryError
-        If there is no memory for the factors; with what was wanted.
+        If memory for the factors cannot be allocated; the message gives the requested size.
 
     See Also
     --------
@@ -247,7 +247,7 @@ def svdvals(
     data_error : dict, optional
         As in `svd`.
     precision : Precision or str, optional
-        The precision of the results; by default that of `a`.
+        The precision of the results; by default the precision of `a`.
 
     Returns
     -------
@@ -263,7 +263,7 @@ def svdvals(
     numpy.linalg.LinAlgError
         As `svd`.
     MemoryError
-        If there is no memory for the factors; with what was wanted.
+        If memory for the factors cannot be allocated; the message gives the requested size.
 
     Examples
     --------

@@ -225,7 +225,7 @@ class UpdatableLstsq:
             If the rows are not known or named twice, an integer `k` names no row, the shapes do not
             fit, or fewer than n rows would stay where the data are not kept.
         IndexError
-            If an array `k` has entries that are no integers, or name no row.
+            If an array `k` has entries that are not integers, or name no row.
         numpy.linalg.LinAlgError
             If this and earlier removals have lost all digits and the data are not kept; nothing is
             changed then.
@@ -339,7 +339,7 @@ class UpdatableLstsq:
         Raises
         ------
         TypeError
-            If `other` is no UpdatableLstsq.
+            If `other` is not an UpdatableLstsq.
         ValueError
             If it does not fit, or does not keep what is needed.
 

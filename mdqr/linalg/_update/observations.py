@@ -92,7 +92,7 @@ def places_of(function: str, k: Any, p: Any, m: int) -> np.ndarray:
     Raises
     ------
     TypeError, ValueError, IndexError
-        If `k` is no index of rows, or names some that are not there, or one twice.
+        If `k` is not an index of rows, or names some that are not there, or one twice.
     """
     if k is None or as_integer(k) is not None:
         first, count = range_of(function, k, p, m)

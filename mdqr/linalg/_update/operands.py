@@ -313,7 +313,7 @@ def position(function: str, k: Any, length: int, *, end: bool) -> int:
     Raises
     ------
     ValueError
-        If it is no index.
+        If it is not an index.
     """
     found = as_integer(k)
     if found is None or not -length <= found < length + end:

@@ -162,7 +162,7 @@ class UpdatableLstsqInfo(Statistics):
     Notes
     -----
     Without data `residual_std`, `r_squared`, `standard_errors` and `covariance` are NaN where the
-    residuals after removals of rows are no larger than what rounding has made of earlier ones.
+    residuals after removals of rows are not larger than what rounding has made of earlier ones.
     """
 
     __slots__ = (

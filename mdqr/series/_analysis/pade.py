@@ -109,7 +109,7 @@ def pade(series: PowerSeries, L: int, M: int) -> Pade:
     Raises
     ------
     TypeError
-        If `series` is none, or a degree is no integer.
+        If `series` is none, or a degree is not an integer.
     ValueError
         If the series is too short, not finite up to order L + M, or an array of series.
 
@@ -120,7 +120,7 @@ def pade(series: PowerSeries, L: int, M: int) -> Pade:
     same limbs come out, times powers of two. The denominator solves a Toeplitz system, by QR
     with columns scaled to one; where that is singular to ``eps**0.75``, degrees are lowered by one
     each (P. Gonnet, S. Guttel and L. N. Trefethen 2013 on why). Denominators of lower degree that
-    fit the system to rounding are taken in place of one whose last coefficients are rounding
+    fit the system to rounding are taken instead of one whose last coefficients are rounding
     errors.
 
     Examples

@@ -92,7 +92,7 @@ def exponent_of(x: Any) -> tuple[MDArray, Fraction | None]:
     Raises
     ------
     TypeError, ValueError
-        If it is no number, or not one finite number.
+        If it is not a number, or not one finite number.
     """
     if isinstance(x, str):
         raise TypeError(f"the exponent must be a number; got the text {shortened(repr(x))}")
@@ -117,7 +117,7 @@ def power(a: MDArray, exponent: Any, first: MDArray | None = None) -> MDArray:
     a : MDArray
         Series whose constant terms are not zero.
     exponent : number
-        Any number that is no integer: for those products are right where this has no answer.
+        Any number that is not an integer: for those products are right where this has no answer.
     first : MDArray, optional
         The powers of the constant terms; their principal ones by default.
 

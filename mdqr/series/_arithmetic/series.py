@@ -271,7 +271,7 @@ class PowerSeries:
         Raises
         ------
         TypeError
-            If `inner` is no series.
+            If `inner` is not a series.
         ValueError
             If `inner` has a constant term.
         """

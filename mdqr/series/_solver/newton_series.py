@@ -78,14 +78,14 @@ def newton_series(
     Raises
     ------
     SingularJacobianError
-        If the Jacobian at the start is singular: then x is no power series in t.
+        If the Jacobian at the start is singular: then x is not a power series in t.
     NotASolutionError
         If Newton's method does not lead from x0 to a solution at t0, or to one beyond
         `max_distance`.
     TypeError
         If `system` is none, or `degree` no integer.
     ValueError
-        If shapes do not fit, there are fewer equations than unknowns, an option is unknown, or
+        If shapes do not fit, the system has fewer equations than unknowns, an option is unknown, or
         there is no higher precision to verify by; if x0 or t0 is not finite, or coefficients leave
         the range of doubles there.
 
@@ -194,7 +194,7 @@ def _operands(
 def _start(system: System, t0: MDArray, x: MDArray) -> tuple[Equations, online.Start]:
     """Return the equations, scaled by start points, and the refined ones.
 
-    Rounding errors in place of an unknown that is zero do not tell its scale.
+    Rounding errors instead of an unknown that is zero do not tell its scale.
     """
     size = _on_host(sizes(x.reshape(-1, x.shape[-1])._block, x.is_complex))
     if not np.isfinite(size).all():

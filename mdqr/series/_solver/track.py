@@ -151,8 +151,8 @@ def track(
     TypeError
         If `system` is none.
     ValueError
-        If there are more equations than unknowns, an option is out of range, or t0, t_end or x0 is
-        not finite.
+        If the system has more equations than unknowns, an option is out of range, or t0, t_end or
+        x0 is not finite.
 
     Warns
     -----

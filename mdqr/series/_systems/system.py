@@ -138,7 +138,7 @@ class System:
         Raises
         ------
         TypeError
-            If `text` is no string.
+            If `text` is not a string.
         ValueError
             If an equation cannot be read, counts do not fit, or the parameter has to be given.
 

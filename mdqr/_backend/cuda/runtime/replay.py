@@ -5,7 +5,7 @@ they work on, which have its layout but no memory.
 
 What a call has to do before its launches - tiles, splits, sizes of scratch memory, forty fields of
 arguments - depends on shapes, strides, flags and the device alone. The first call of a layout runs
-the code of its module with a `Recorder` in place of the kernels, whose addresses are tags; the plan
+the code of its module with a `Recorder` instead of the kernels, whose addresses are tags; the plan
 that comes out needs only the addresses of the operands.
 """
 

@@ -4,7 +4,7 @@ With ``P A + E = L U``, ``abs(E) <= c eps abs(L) abs(U)`` in every entry, the de
 that of A but for
 
 * ``prod(r_i + e_i) - prod(r_i)``, r and e the norms of the rows of A and E, since determinants are
-  linear in each row, and that with some rows of E in place of those of A is at most the product of
+  linear in each row, and that with some rows of E instead of those of A is at most the product of
   the norms of its rows (Hadamard);
 * ``prod(1 + m_i) - 1`` relative to it, m the norms of the rows of ``A^-1 E``: the same for
   ``I + A^-1 E``.
@@ -219,7 +219,7 @@ class Elimination:
         return ((4 if self.kind.is_complex else 2) * self.order + 8) * eps_of(self.kind)
 
     def _with_rounding(self, found: Scaled) -> Scaled:
-        """Add the rounding errors of the product of the pivots; NaN of a bound is no bound."""
+        """Add the rounding errors of the product of the pivots; NaN of a bound is not a bound."""
         xp = self.xp
         rounding = found.sizes + float(np.log2(self._rounding))
         error = xp.logaddexp2(found.error, rounding) + _LOG_UP

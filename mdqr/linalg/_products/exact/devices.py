@@ -1,6 +1,6 @@
 """Exact products on several devices: each forms some rows of the result.
 
-All of them have the integers of one plan, so that limbs are those of one device. Rows in place of
+All of them have the integers of one plan, so that limbs are those of one device. Rows instead of
 residues: what a device needs are its rows of the left operand, and the right one; what it gives
 back are numbers, where residues of all entries would be several times as many bytes.
 """

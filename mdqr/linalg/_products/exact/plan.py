@@ -6,7 +6,7 @@ residues are two digits to the base 128: with digits of opposite signs they and 
 bits, and three products of bytes make one of residues (Karatsuba).
 
 A complex number x + iy is kept as x + jy and x - jy modulo m, where j**2 = -1: its products are
-those of these two, two in place of four or three (Abdallah and Skavantzos, "On multimoduli residue
+those of these two, two instead of four or three (Abdallah and Skavantzos, "On multimoduli residue
 number systems with moduli of forms r^a, r^b - 1, r^c + 1", and earlier work on quadratic residue
 number systems). All prime factors of m are 1 modulo 4 then.
 

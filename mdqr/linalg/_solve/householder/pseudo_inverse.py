@@ -92,8 +92,8 @@ class Inverse:
 
         With the sum s of ``H**t b`` for t below T, and all norms those of the maximum, e is at most
         ``s + H 1 norm(H)**(T - 1) norm(b) / (1 - norm(H))``; and it is at most ``s / (1 - c)`` with
-        c the largest component of ``H s / s``, if the spectral radius of H is below 1. That is no
-        larger than the same for another vector that is positive (L. Collatz 1942).
+        c the largest component of ``H s / s``, if the spectral radius of H is below 1. That is not
+        a larger than the same for another vector that is positive (L. Collatz 1942).
         """
         xp, times = self.system.backend.xp, partial(product, self.system.backend)
         one = xp.ones((*b.shape[:-1], 1))
@@ -143,7 +143,7 @@ class Inverse:
         """Return bounds of the same from the backward errors of the factorisation.
 
         With ``A + E = Q R``, columns of E below ``4 n eps`` of those of R, I - Y A is
-        ``R^-1 Q^H E`` and D is ``R^-1 R^-H E^H``, up to terms of second order. ``Q^H E`` is no
+        ``R^-1 Q^H E`` and D is ``R^-1 R^-H E^H``, up to terms of second order. ``Q^H E`` is not a
         triangle: lengths of rows of ``R^-1`` count, not moduli of their entries.
         """
         system, xp = self.system, self.system.backend.xp

@@ -120,7 +120,7 @@ class SmallAnswer(Answer):
 def solve(inputs: Inputs, method: str, limit: float) -> SmallAnswer | None:
     """Return what one kernel call finds, and proves for matrices `kept`.
 
-    Not where a condition times `limit` is not small. None where there is no such kernel.
+    Not where a condition times `limit` is not small. None where the kernel does not exist.
     """
     backend, (a, b) = small_systems(inputs.backend), inputs.blocks
     m, n = a.shape[-2:]
