@@ -89,10 +89,12 @@ def lstsq(
     data_error: Mapping[str, Any] | None = None,
     callback: Callback | None = None,
 ) -> LstsqResult:
-    """Return the least-squares solution of ``a x = b``, with its error bound.
+    """Return the least-squares solution of ``a x = b`` with an error bound.
 
-    Of fewer equations than unknowns, m < n, that is the shortest solution: the one of least
-    2-norm.
+    The result minimises ``norm(b - a x)`` in the 2-norm, weighted if `weights` is given. With fewer
+    equations than unknowns, m < n, it is the minimum-norm solution. Each component is refined until
+    its computed error bound is at most ``4 eps``, relative to the component; a PrecisionWarning
+    reports the components for which this fails.
 
     Parameters
     ----------
@@ -102,48 +104,49 @@ def lstsq(
         A vector ``(m,)``, or matrices ``(..., m, k)``: only a 1-D `b` is a vector.
     rcond : float, optional
         A matrix counts as rank deficient if its condition number, with columns (if m < n, rows)
-        scaled by powers of two, exceeds ``1 / rcond``; then LinAlgError is raised. None means
-        ``eps(a) * max(m, n)``, eps of the precision of the entries of `a`, or where `data_error`
-        tells of less, twice their largest error relative to the columns (rows); then LinAlgError is
-        raised only if a column (row) depends on the others as far as the work can tell, and
-        PrecisionWarning otherwise. 0 accepts every matrix.
+        scaled by powers of two, exceeds ``1 / rcond``; then LinAlgError is raised. The default is
+        ``eps(a) * max(m, n)``, with eps of the precision of the entries of `a`, or, if `data_error`
+        states smaller errors, twice the largest error relative to the columns (rows). With the
+        default a rank-deficient matrix gives a PrecisionWarning; LinAlgError is raised only if a
+        column (row) is linearly dependent to working precision. 0 accepts every matrix.
     rtol : float, optional
         Solve by numerical rank instead: the number of singular values, of rows with weights, above
-        `rtol` times the largest, but at least ``max(m, n) eps`` of the work. Without it no
-        direction is ever left out. It is a choice about the data: entries that were rounded to
-        float64 hide what lies below ``2**-53``, others do not. Not with `rcond`, `data_error`,
+        `rtol` times the largest, but at least ``max(m, n) eps`` of the working precision. Without
+        it no singular value is treated as zero. It is a choice about the data: entries that were
+        rounded to float64 hide all below ``2**-53``, others do not. Not with `rcond`, `data_error`,
         `verified`.
     basic : bool, optional
-        With `rtol`: x is zero but for as many columns as the rank says, those that column pivoting
-        chooses; by default x is the shortest solution.
+        With `rtol`: return a basic solution, with as many nonzero components as the rank, for the
+        columns that column pivoting chooses; by default x is the minimum-norm solution.
     weights : array_like, optional
         ``(m,)`` or ``(..., m)``, real and not negative: 1 / variance of each row. All limbs of an
-        `MDArray` are used, as those of `a` and `b`. If m < n they are positive, and count in
+        `MDArray` are used, as for `a` and `b`. If m < n they are positive, and count in
         `residuals` alone: all equations hold; with `rtol` some may not, and weights count as ever.
     method : {"auto", "householder", "refine"}, optional
-        "householder": QR in the precision of the work, and refinement. "refine": refinement by an
-        approximate inverse with proven bounds; LinAlgError where that does not show all digits:
-        as a rule for conditions beyond ``0.01 / eps``, or of tall matrices its root, and zeros that
-        only cancellation makes. "auto" takes "refine" where that is cheaper, on a CPU to some 1e13
-        in dd, 1e21 in qd and 1e40 in od; else "refine" in the next precision, and where that does
-        not show all digits "householder".
+        "householder": QR in working precision, and refinement. "refine": refinement by an
+        approximate inverse with proven bounds; LinAlgError if that does not verify all digits. This
+        happens for condition numbers beyond about ``0.01 / eps``, or of tall matrices its root, and
+        for zeros that only cancellation makes. "auto" uses "refine" if that is cheaper, on a CPU
+        for condition numbers to about 1e13 in dd, 1e21 in qd and 1e40 in od. Then it tries "refine"
+        in the next precision, and at last "householder".
     verified : bool, optional
         Whether LinAlgError is to be raised unless bounds are proven and all digits are as promised;
-        the message says what would do. Takes "refine" at any cost.
+        the message names a remedy. Takes "refine" at any cost.
     precision : Precision or str, optional
         The precision of the answer; by default the highest of the operands. ``lstsq(A64, b64,
         precision=mdqr.od)`` solves float64 data to 127 digits.
     data_error : dict, optional
-        What is known of the errors of the data, for `info.data_digits`: x stays the solution for
-        a and b as stored. Entries of a err by at most ``a_atol + a_rtol * abs(a)``, absolute and
-        relative, for complex entries of the modulus; those of b by ``b_atol`` and ``b_rtol``,
-        weights by ``weights_atol`` and ``weights_rtol``. Numbers or arrays that broadcast to a, b
-        or weights, real and not negative; of a pair only one is needed, and 0 is exact, as in
-        ``{"a_rtol": [0, 1e-9], "b_atol": sigma}`` for a line with a column of ones. Matrices of
-        which nothing is said are taken as rounded to their precision, weights as exact.
+        Bounds of the errors of the data, for `info.data_digits`: x stays the solution for
+        a and b as stored. Entries of a have errors of at most ``a_atol + a_rtol * abs(a)``,
+        absolute and relative, for complex entries of the modulus. For b the keys are ``b_atol`` and
+        ``b_rtol``, for weights ``weights_atol`` and ``weights_rtol``. Values are numbers or arrays
+        that broadcast to a, b or weights, real and not negative. Of a pair only one is needed, and
+        0 is exact, as in ``{"a_rtol": [0, 1e-9], "b_atol": sigma}`` for a line with a column of
+        ones. Matrices without a bound are assumed to be rounded to their precision, weights to be
+        exact.
     callback : callable, optional
         Called as ``callback(stage, done, total)``; the stages are "factor", "condition", "refine".
-        They start again where "auto" goes from refinement to "householder".
+        They start again if "auto" goes from refinement to "householder".
 
     Returns
     -------
@@ -155,21 +158,26 @@ def lstsq(
     TypeError
         If `callback` cannot be called, or `data_error` is not a dict.
     ValueError
-        If the shapes do not fit, weights or errors of the data are negative or not finite, weights
-        are zero with m < n and without `rtol`, an option is unknown, or `verified` is asked of
-        "householder" where that only estimates bounds, m >= n.
+        If the shapes do not fit, weights or errors of the data are negative or not finite, or an
+        option is unknown.
+
+        If weights are zero with m < n and without `rtol`, or `verified` is asked of "householder"
+        with m >= n, for which it only estimates bounds.
     numpy.linalg.LinAlgError
-        If `a` or `b` is not finite, `a` is rank deficient (see `rcond`), a component of
-        x is beyond the largest double, or `method` is "refine", or `verified` asked for, and that
-        does not serve.
+        If `a` or `b` is not finite, `a` is rank deficient (see `rcond`), or a component of
+        x is beyond the largest double.
+
+        If `method` is "refine", or `verified` is set, and that does not converge.
     MemoryError
         If memory for the factorisation cannot be allocated; the message gives the requested size.
 
     Warns
     -----
     PrecisionWarning
-        If a component is not shown to be right to ``4 eps``, with the number of digits of the worst
-        one; if the entries of `a`, taken as rounded to their precision, do not determine x.
+        If the error bound of a component exceeds ``4 eps``, with the number of digits of the worst
+        one.
+
+        If the entries of `a`, assumed to be rounded to their precision, do not determine x.
 
     See Also
     --------
@@ -177,39 +185,45 @@ def lstsq(
 
     Notes
     -----
-    "refine": with columns scaled by powers of two, X is the inverse in float64 of R, ``A = Q R``,
-    and ``x += X X^H A^H W (b - A x)``, what a residual leaves in half the limbs, and so on (A.
-    Bjorck 1987 on seminormal equations); ``norm(I - (A X)^H W (A X)) < 1`` proves the bounds. Where
-    X leaves more, ``A X`` is rounded to float64 and its R multiplies X, which gets one limb more
-    (T. Ogita 2010).
-    At most 256 equations with 64 unknowns are one kernel call, unless there are weights
-    or a callback. Each matrix of a batch is solved by the first solver that serves it.
+    Each matrix of a batch is solved by its own method, reported in ``info.method``.
 
-    "householder": QR of the matrix with columns scaled by powers of two, weights as powers of two
-    of the rows and factors near 1, and, if rows are weighted or their sizes span more than 8 bits,
-    rows sorted by decreasing maxima; then at most three refinement steps of the augmented system
-    (A. Bjorck 1967) with residuals computed as if in twice the precision. Right-hand sides whose
-    entries are too far apart for one power of two are solved in pieces.
+    **"refine"** starts in float64. The columns of A are scaled by powers of two, and X is the
+    float64 inverse of R, from ``A = Q R``. One iteration is ``x += X X^H A^H W (b - A x)``
+    (corrected seminormal equations, A. Bjorck 1987). Residuals are evaluated with as many limbs as
+    the correction needs, in nested iterations. If ``norm(I - (A X)^H W (A X)) < 1``, the error
+    bounds are proven. For larger condition numbers, ``A X`` is rounded to float64, the inverse of
+    its R factor multiplies X, and X is stored with one limb more (T. Ogita 2010). Problems with at
+    most 256 equations and 64 unknowns run in a single kernel call, unless weights or a callback are
+    given.
 
-    Where that does not show that each component is right to ``4 eps``, up to 100 further steps keep
-    x and the residual in twice the limbs, with exact sums as long as they are few (J. Demmel and
-    others 2006), and each component is bounded by itself, with an approximate inverse whose own
-    error is computed if it is not too large (S. M. Rump 2013). What is still missing then is said:
-    components that are tiny beside others whose rounding errors reach them, conditions near
-    ``1/eps``, results below `Precision.tiny`.
+    **"householder"** computes a QR factorisation in working precision. Columns are scaled by powers
+    of two. Weights are split into powers of two, which scale the rows, and factors near 1. If rows
+    are weighted or their magnitudes span more than 8 bits, rows are sorted by decreasing maxima. At
+    most three refinement steps of the augmented system follow (A. Bjorck 1967), with residuals
+    computed as if in twice the precision. Right-hand sides whose entries span too wide a range for
+    one power of two are split, and the parts are solved separately.
 
-    m < n: ``x = A^H y``, ``A A^H y = b``, rows scaled by powers of two, with the same X, or R in
-    the precision of the work, of ``A^H = Q R``: ``y += X X^H (b - A A^H y)``, and once y has all
-    limbs, ``A^H y`` and ``b - A x`` as if in twice the limbs. ``norm(I - (A^H X)^H A^H X) < 1``
-    proves the bounds of both methods.
+    **If verification fails**, up to 100 further steps keep x and the residual with twice the limbs,
+    with exact sums as long as these have few terms (J. Demmel and others 2006). Each component is
+    then bounded separately, by an approximate inverse whose own error is computed unless that is
+    too large (S. M. Rump 2013). Components that still fail are reported: components much smaller
+    than others whose rounding errors reach them, condition numbers near ``1/eps``, and results
+    below `Precision.tiny`.
 
-    `rtol`: ``A[:, P] = Q R`` with pivoting, of which R[:r, :r] counts, with singular values of R to
-    find r (P. Businger and G. Golub 1965; G. Golub and C. Van Loan, Matrix Computations, 5.5, on
-    complete orthogonal decompositions). ``x = T^+ A1^+ b`` with ``A1 = A[:, P[:r]]`` and ``T = [I,
-    A1^+ A2]``, both factors solved as above, in the next higher precision, with bounds of what
-    errors of the first change in the second; the matrices of a batch one after the other. `info` is
-    a `RankInfo`: its bound is that for ``A1 T`` instead of `a`, which differs by ``info.distance``;
-    where `a` has exactly that rank, not at all.
+    **Fewer equations than unknowns (m < n).** The solution is ``x = A^H y`` with ``A A^H y = b``.
+    Rows are scaled by powers of two. The iteration is ``y += X X^H (b - A A^H y)`` with X as above,
+    or with R from a QR factorisation of ``A^H`` in working precision. When y has all limbs,
+    ``A^H y`` and ``b - A x`` are evaluated as if in twice the limbs. The bounds of both methods are
+    proven if ``norm(I - (A^H X)^H A^H X) < 1``.
+
+    **Numerical rank.** With `rtol`, ``A[:, P] = Q R`` is computed with column pivoting, and the
+    rank r from the singular values of R. Only ``R[:r, :r]`` is used (P. Businger and G. Golub 1965;
+    complete orthogonal decomposition, G. Golub and C. Van Loan, Matrix Computations, 5.5). The
+    solution is ``x = T^+ A1^+ b`` with ``A1 = A[:, P[:r]]`` and ``T = [I, A1^+ A2]``. Both factors
+    are solved as above in the next higher precision, and the bounds include the effect of the first
+    factor's errors on the second. The matrices of a batch are solved one after another. `info` is a
+    `RankInfo`. Its bound is for ``A1 T``, which differs from `a` by ``info.distance``; the two are
+    equal if `a` has exactly rank r.
 
     Examples
     --------
