@@ -20,7 +20,7 @@ ADVICE = "take fewer values at a time, or a lower precision"
 class PrecisionWarning(UserWarning):
     """Warning for results with fewer correct digits than their precision, or not fixed by the data.
 
-    Digits are those of the result for the operands as they are stored.
+    Digits refer to the result for the operands as they are stored.
     Turn it into an error with ``warnings.filterwarnings("error", category=mdqr.PrecisionWarning)``.
 
     Examples

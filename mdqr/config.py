@@ -50,7 +50,7 @@ def set_num_threads(n: SupportsIndex) -> None:
 
 
 def set_workspace(count: SupportsIndex) -> None:
-    """Set the memory that a call may take beside its operands and results.
+    """Set the memory that a call may take in addition to its operands and results.
 
     Large exact products are formed in parts where they would take more, of at least 64 rows and
     64 columns. Results do not depend on it.

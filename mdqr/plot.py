@@ -200,7 +200,7 @@ def refinement(info: Any, *, ax: Any = None) -> Any:
     ImportError
         If matplotlib is not installed.
     ValueError
-        If there is no history.
+        If the history is missing.
 
     Examples
     --------
@@ -223,7 +223,7 @@ def refinement(info: Any, *, ax: Any = None) -> Any:
 
 
 def residuals(fitted: Any, observed: Any, *, ax: Any = None) -> Any:
-    """Plot what a model leaves of observations over what it says.
+    """Plot the residuals of a model against its fitted values.
 
     Parameters
     ----------

@@ -121,7 +121,8 @@ def normal(
     -------
     MDArray
         A new array. A value is a standard normal double plus a tail, uniform below half a unit in
-        its last place, so that all limbs are filled; the distribution is that of the doubles.
+        its last place, so that all limbs are filled; the distribution is the one that the doubles
+        have.
 
     Raises
     ------

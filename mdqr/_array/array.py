@@ -98,11 +98,11 @@ class MDArray(ArrayBase, Operators, Reductions, Methods, Exports):
         Parameters
         ----------
         precision : Precision, str, DType or complex, optional
-            The precision wanted; this one's by default. A lower one rounds correctly: limb by limb
+            The new precision; this one's by default. A lower one rounds correctly: limb by limb
             to the nearest double. The dtype of another array is its precision and field; `complex`
             is the field alone.
         dtype : {None, float, complex}, optional
-            The field wanted; this one's by default.
+            The new field; this one's by default.
 
         Returns
         -------

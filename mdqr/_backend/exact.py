@@ -210,7 +210,7 @@ class ExactProducts(Protocol):
         ...
 
     def exact_workspace(self) -> int:
-        """Return the bytes that a call may take beside its operands and its result."""
+        """Return the bytes that a call may take in addition to its operands and its result."""
         ...
 
     def exact_columns(self) -> int:

@@ -129,7 +129,7 @@ def _check_values(file: str, table: Table) -> None:
 
 
 def refuse(file: str, table: Table, bad: np.ndarray, reason: str) -> None:
-    """Raise at the first bad cell ``(rows, columns)``, if there is one."""
+    """Raise at the first bad cell ``(rows, columns)``, if it exists."""
     if bad.any():
         row, column = np.argwhere(bad)[0]
         raise CellError(f"{file}, line {table.lines[row]}, {table.labels[column]}: {reason}")

@@ -39,8 +39,8 @@ def array(
     precision : Precision or str, optional
         The precision of the array. By default the highest one of the `MDArray` in `x`.
     dtype : {None, float, complex} or DType, optional
-        The field; by default complex if a value is. The dtype of an array stands for its precision,
-        too.
+        The field; by default complex if a value is. The dtype of an array is also accepted for its
+        precision.
     device : str, optional
         "cpu", "cuda" (the current CUDA device) or "cuda:k"; by default where `x` lives.
 

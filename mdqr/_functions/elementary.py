@@ -372,7 +372,7 @@ def arcsin(x: Any) -> MDArray:
     Notes
     -----
     Real values beyond ``[-1, 1]`` give NaN. The branch cuts of complex values lie along the real
-    axis beyond -1 and 1; the sign of the imaginary part tells the side, zeros included.
+    axis beyond -1 and 1; the sign of the imaginary part determines the side, zeros included.
 
     Examples
     --------
@@ -400,7 +400,7 @@ def arccos(x: Any) -> MDArray:
     Notes
     -----
     Real values beyond ``[-1, 1]`` give NaN. The branch cuts of complex values lie along the real
-    axis beyond -1 and 1; the sign of the imaginary part tells the side, zeros included.
+    axis beyond -1 and 1; the sign of the imaginary part determines the side, zeros included.
 
     Examples
     --------
@@ -687,8 +687,8 @@ def lgamma(x: Any) -> MDArray:
     MDArray
         A new array of the shape and precision of `x`. Relative error at most ``4 * eps`` for
         positive values, also near the zeros at 1 and 2. Of negative values the error is at most
-        ``4 * eps * max(abs(result), 2**-20)``: between the poles there are zeros at irrational
-        places, near which it is absolute.
+        ``4 * eps * max(abs(result), 2**-20)``: near its zeros, which lie at irrational arguments
+        between the poles, it is absolute.
 
     Raises
     ------
@@ -799,7 +799,7 @@ def arctan2(y: Any, x: Any) -> MDArray:
 
     Notes
     -----
-    Zeros have signs, and infinities stand for directions, as in C99 and NumPy.
+    Zeros have signs, and infinities denote directions, as in C99 and NumPy.
 
     Examples
     --------
@@ -822,8 +822,8 @@ def logaddexp(x: Any, y: Any) -> MDArray:
     -------
     MDArray
         A new array of the broadcast shape. The error is at most
-        ``4 * eps * max(abs(result), 2**-10 * abs(max(x, y)))``: relative, but for results next to
-        zero that larger terms leave.
+        ``4 * eps * max(abs(result), 2**-10 * abs(max(x, y)))``: relative, except for results next
+        to zero by cancellation of larger terms.
 
     Raises
     ------

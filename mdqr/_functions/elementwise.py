@@ -191,7 +191,7 @@ def reciprocal(x: Any) -> MDArray:
 
 
 def hypot(x: Any, y: Any) -> MDArray:
-    """Return ``sqrt(x**2 + y**2)`` without overflow on the way.
+    """Return ``sqrt(x**2 + y**2)`` without intermediate overflow.
 
     Parameters
     ----------

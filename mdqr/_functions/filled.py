@@ -201,7 +201,7 @@ def zeros_like(
     a : MDArray
         The model.
     precision, dtype, device : optional
-        Instead of those of `a`.
+        Instead of the ones that `a` has.
 
     Returns
     -------

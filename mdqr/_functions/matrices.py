@@ -182,7 +182,7 @@ def vander(
     x : array_like
         The points, one axis.
     N : int, optional
-        Number of columns, that of points by default.
+        Number of columns, by default the number of points.
     increasing : bool, optional
         Whether the powers increase from left to right; by default they decrease, as NumPy's.
     precision : Precision or str, optional
@@ -203,8 +203,8 @@ def vander(
 
     Notes
     -----
-    Column k is the product of columns k // 2 and k - k // 2. Powers that fit the precision, such
-    as those of small integers, are exact.
+    Column k is the product of columns k // 2 and k - k // 2. Powers that fit the precision, such as
+    powers of small integers, are exact.
 
     Examples
     --------

@@ -84,7 +84,8 @@ def polyder(p: Any, m: int = 1) -> MDArray:
     Returns
     -------
     MDArray
-        The coefficients, empty for that of a constant; relative error at most ``2 * m * eps``.
+        The coefficients, empty for the derivative of a constant; relative error at most
+        ``2 * m * eps``.
 
     Raises
     ------
@@ -251,8 +252,8 @@ def roots(p: Any) -> MDArray:
     Returns
     -------
     MDArray
-        The roots, complex, by decreasing modulus, as `mdqr.linalg.roots` finds them; that says how
-        near they are to the exact ones.
+        The roots, complex, by decreasing modulus, as `mdqr.linalg.roots` finds them; its result
+        bounds their distances from the exact ones.
 
     Raises
     ------

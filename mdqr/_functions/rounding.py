@@ -61,13 +61,13 @@ def round(a: Any, decimals: int = 0) -> MDArray:
     a : MDArray
         The values; of complex ones both parts are rounded.
     decimals : int, optional
-        The number of decimal places; negative ones stand before the point.
+        The number of decimal places; negative ones count before the point.
 
     Returns
     -------
     MDArray
-        A new array. Whether a value is a half is decided exactly; what is not an integer is
-        rounded once, to the nearest of the precision.
+        A new array. Halves are recognised exactly; a result that is not an integer is rounded once,
+        to the nearest of the precision.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def copysign(x1: Any, x2: Any) -> MDArray:
 
 
 def signbit(x: Any) -> Any:
-    """Return where the sign is negative, that of zeros and NaN included.
+    """Return where the sign is negative, for zeros and NaN as well.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ def nextafter(x1: Any, x2: Any) -> MDArray:
 
     Notes
     -----
-    Sums of doubles have neighbours much nearer, since limbs may stand far apart; this is the
+    Sums of doubles have neighbours much nearer, since gaps between limbs may be wide; this is the
     distance that the precision keeps for every value.
 
     Examples
@@ -316,7 +316,7 @@ def clip(
     a_min, a_max : MDArray or array_like, optional
         The bounds, which broadcast; the upper one counts where they cross.
     min, max : MDArray or array_like, optional
-        Other names of the bounds, those of the array API.
+        Names of the bounds in the array API.
 
     Returns
     -------
@@ -349,7 +349,7 @@ def nan_to_num(x: Any, *, nan: float = 0.0, posinf: Any = None, neginf: Any = No
     x : MDArray
         The values.
     nan, posinf, neginf : real number, optional
-        What stands for NaN, 0 by default, and for infinities, the largest doubles by default.
+        Replacements of NaN, 0 by default, and of infinities, the largest doubles by default.
 
     Returns
     -------

@@ -33,7 +33,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     axis : int, optional
         The axis.
     prepend, append : array_like, optional
-        Values before and behind those of `a`; scalars stand for one place along the axis.
+        Values before and behind `a`; scalars count as one entry along the axis.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     Raises
     ------
     ValueError
-        If there are too few points, or coordinates that do not fit.
+        If the points are too few, or coordinates do not fit.
     TypeError
         If the number of distances fits neither.
 
@@ -198,7 +198,7 @@ def interp(
     Parameters
     ----------
     x : MDArray or array_like
-        Where values are wanted; real.
+        Points of evaluation; real.
     xp : MDArray or array_like
         The points, increasing; a vector.
     fp : MDArray or array_like
@@ -216,7 +216,7 @@ def interp(
     Raises
     ------
     ValueError
-        If there are no points, `xp` and `fp` are not vectors of one length, or `period` is 0.
+        If no points are given, `xp` and `fp` are not vectors of one length, or `period` is 0.
 
     Examples
     --------
@@ -273,7 +273,8 @@ def convolve(a: Any, v: Any, mode: str = "full") -> MDArray:
     a, v : MDArray or array_like
         Vectors; at least one an `MDArray`.
     mode : {"full", "same", "valid"}, optional
-        All sums, as many as the longer vector has values, or those of all values of the shorter.
+        All sums, as many as the longer vector has values, or the sums that have all values of the
+        shorter.
 
     Returns
     -------

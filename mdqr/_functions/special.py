@@ -1,7 +1,7 @@
 """Functions of `scipy.special` that follow from those of mdqr: SciPy asks for them by name.
 
-They are not in the namespace of mdqr. Bounds are relative, to first order; that each operation errs
-by at most eps, and each function called by 4 eps, makes the sums.
+They are not in the namespace of mdqr. Bounds are relative, to first order; that each operation has
+an error of at most eps, and each function called by 4 eps, makes the sums.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def savez(file: File, /, *arrays: MDArray, **named: MDArray) -> None:
     TypeError
         If one is not an `MDArray`, or `file` is not a file.
     ValueError
-        If there is no array, two have one name, or a name is empty or has a slash.
+        If no array is given, two have one name, or a name is empty or has a slash.
     OSError
         If the file cannot be written.
 
@@ -140,10 +140,10 @@ def load(file: File, *, device: str | None = None) -> Any:
     Parameters
     ----------
     file : str, path or binary file
-        Where to read. Nothing in it is executed, and no memory is taken for more data than there
-        are.
+        Where to read. Nothing in it is executed, and no memory is taken beyond the data of the
+        file.
     device : str, optional
-        Where the arrays shall live: "cpu" (default), "cuda" or "cuda:k".
+        Where the arrays are to live: "cpu" (default), "cuda" or "cuda:k".
 
     Returns
     -------

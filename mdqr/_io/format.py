@@ -47,7 +47,7 @@ def printoptions(
     Parameters
     ----------
     digits : int, optional
-        Number of significant digits of every value. By default that of the enclosing block;
+        Number of significant digits of every value. By default the value of the enclosing block;
         outside of any, `repr` writes as many as it takes to read back the same limbs, at most 17,
         36, 73 and 146 in d, dd, qd and od, and `str` as many as the precision holds.
     threshold : int, optional

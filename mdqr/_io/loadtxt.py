@@ -62,7 +62,7 @@ def loadtxt(
     ----------
     file : str, path, file or iterable of lines
         A file in the manner of RFC 4180: one row a line, fields may be quoted. Empty lines are
-        skipped. A name that ends in ``.gz``, ``.bz2`` or ``.xz`` is that of a compressed file.
+        skipped. A name that ends in ``.gz``, ``.bz2`` or ``.xz`` denotes a compressed file.
     precision : Precision or str
         The precision of the result.
     delimiter : str, default: ","
@@ -70,21 +70,21 @@ def loadtxt(
     header : bool, default: False
         Whether the first line names the columns.
     skiprows : int, default: 0
-        How many lines at the beginning are left out, before the header.
+        Number of lines to skip at the beginning, before the header.
     comments : str or sequence of str, optional
         What begins a comment outside of quotes, such as ``"#"`` or ``["!", "#"]``; it ends with its
         line.
     missing : str or sequence of str, optional
         Fields that hold no number, such as ``["", "NA"]``; they are read as NaN.
     usecols : str, int or sequence of them, optional
-        The columns wanted, by name (which needs ``header=True``) or by index, from 0; negative
+        The columns to read, by name (which needs ``header=True``) or by index, from 0; negative
         ones count from the end. The others may hold anything. By default all.
     max_rows : int, optional
         How many rows are taken, the header not counted. A stream is read beyond them, in blocks, so
         that it cannot be read on.
     decimal : {".", ","}, default: "."
-        What stands before the fraction of a number. With ``","`` a point makes it no number: it may
-        stand between thousands.
+        The character before the fraction of a number. With ``","`` a point makes it no number: it
+        may separate thousands.
     encoding : str, default: "utf-8"
         How a file of bytes holds text; UTF-8 may begin with a byte order mark.
     dtype : {None, float, complex}, optional
@@ -115,9 +115,9 @@ def loadtxt(
 
     Notes
     -----
-    A number is what `mdqr.array` takes as a string, but without underscores; ``D`` may stand for
-    the ``E`` of an exponent, as Fortran writes it. The error of each is at most half a unit in the
-    last place of its last limb.
+    A number is what `mdqr.array` takes as a string, but without underscores; ``D`` may replace the
+    ``E`` of an exponent, as Fortran writes it. The error of each is at most half a unit in the last
+    place of its last limb.
 
     Examples
     --------

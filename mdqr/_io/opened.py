@@ -29,7 +29,7 @@ UTF8 = ("utf-8", "utf-8-sig")
 def opened(file: Source, form: Form) -> Iterator[Iterator[Block]]:
     """Open a file, leave some lines out, and give its blocks.
 
-    A name that ends in .gz, .bz2 or .xz is that of a compressed file.
+    A name that ends in .gz, .bz2 or .xz denotes a compressed file.
 
     Raises
     ------

@@ -41,8 +41,8 @@ def savetxt(
     TypeError
         If `a` is not an `MDArray`.
     ValueError
-        If there are more than two axes, another number of names than of columns, or `delimiter` or
-        `digits` is none.
+        If the array has more than two axes, another number of names than of columns, or `delimiter`
+        or `digits` is none.
     OSError
         If the file cannot be written.
 

@@ -192,7 +192,7 @@ class Info:
         self._precision = precision
 
     def capabilities(self) -> dict[str, Any]:
-        """Return which optional parts of the standard there are."""
+        """Return the optional parts of the standard that are supported."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 62}
 
     def default_device(self) -> str:
@@ -218,7 +218,7 @@ class Info:
         }
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
-        """Return the dtypes of the namespace by name, of a kind if wanted."""
+        """Return the dtypes of the namespace by name, of one kind on request."""
         names = {name: np.dtype(name) for name in PLAIN} | named(self._precision)
         return {k: dtype for k, dtype in names.items() if kind is None or isdtype(dtype, kind)}
 

@@ -56,7 +56,7 @@ def vector_norm(
 
 
 def matrix_power(x: Any, n: int, /) -> Any:
-    """Return powers of square matrices; negative ones are those of the inverse."""
+    """Return powers of square matrices; for negative exponents, powers of the inverse."""
     (given,) = dispatch.of_floats("matrix_power", x)
     return linalg.matrix_power(given, n)
 

@@ -115,7 +115,7 @@ def poles(
     approximants : Pade or sequence of Pade
         As `SeriesSolution.pade` returns them.
     radius : float, optional
-        The radius of convergence, for a circle; that of the nearest pole by default.
+        The radius of convergence, for a circle; by default the distance of the nearest pole.
     ax : matplotlib.axes.Axes, optional
         Where to draw.
 

@@ -104,7 +104,7 @@ def lstsq(
     b : array_like
         ``(m,)`` or ``(m, k)``, on the device of `a`.
     compute, panel : str, optional
-        As for `qr`. Finer products cost more and need fewer iterations: fewer than 20 mostly, as
+        As for `qr`. Finer products cost more and need fewer iterations: fewer than 20 usually, as
         long as the unit roundoff of the format times the square of the condition is below 1.
     max_iterations : int, optional
         After so many iterations without convergence the problem is solved by QR in float64.
@@ -121,8 +121,8 @@ def lstsq(
     ValueError
         If shapes or devices do not match, m < n, or an option is unknown.
     numpy.linalg.LinAlgError
-        If an entry is not finite, or a column of `a` depends on those before it as far as float64
-        can tell, or x does not fit float64.
+        If an entry is not finite, or a column of `a` is linearly dependent on those before it to
+        working precision, or x does not fit float64.
 
     Warns
     -----

@@ -21,7 +21,7 @@ class Basis(NamedTuple):
     Q : ndarray
         ``(m, k)``, ``k = min(m, n)``, of the type of the matrix and in Fortran order.
     orthogonality : float
-        Estimate of the Frobenius norm of ``Q.T @ Q - I``, within some 25 per cent.
+        Estimate of the Frobenius norm of ``Q.T @ Q - I``, within about 25 per cent.
     reached : bool
         Whether that is the accuracy of float32: at most ``2**-24 * sqrt(k) * (16 + 2 * sqrt(k))``.
     passes : int

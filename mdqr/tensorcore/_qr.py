@@ -35,8 +35,8 @@ def qr(
         Recursive Gram-Schmidt, or recursive Householder reflections: about twice the products, and
         a Q that is orthonormal to the accuracy of `compute` whatever the condition of `a`.
     compute : {"fp16", "bf16", "tf32", "fp32", "fp16x2"}, optional
-        What the operands of products are rounded to; sums are float32. ``"fp16x2"`` stands for
-        each operand by two numbers of binary16, and takes three products instead of one.
+        What the operands of products are rounded to; sums are float32. ``"fp16x2"`` represents each
+        operand by two numbers of binary16, and takes three products instead of one.
     panel : {"caqr", "cholesky", "geqrf"}, optional
         How 128 columns are factored: by a tree of Gram-Schmidt blocks in shared memory, by
         CholeskyQR in float64, or by the Householder QR of cuSOLVER (LAPACK). With "householder"
@@ -46,7 +46,7 @@ def qr(
         holds, and by "householder" with "geqrf" if that happens when Q is factored again.
     reorthogonalize : bool, optional
         Correct Q, or factor it again, by products as accurate as float32, until it is orthonormal
-        to that accuracy: mostly once, see `orthogonalize`.
+        to that accuracy: usually once, see `orthogonalize`.
     scale : bool, optional
         Divide the columns by powers of two, so that entries from 1e-30 to 1e30 neither overflow nor
         vanish. Without it entries above 65504 overflow in binary16, and small ones lose digits.
@@ -96,7 +96,7 @@ def qr(
     below ``2**-126``, also of R, for zeros.
 
     By "householder" ``norm(Q.T @ Q - I) <= c * u`` for every matrix, also of deficient rank.
-    The recursion is that of E. Elmroth and F. Gustavson 2000, with Q formed from the last
+    The recursion is by E. Elmroth and F. Gustavson 2000, with Q formed from the last
     reflections to the first. A panel gives an orthonormal Q first, and the reflections are found
     from it: ``I - Y K Y^T`` with Y as Q but for signs on its diagonal, and a K that comes of a
     128 x 128 elimination in float64 (Y. Yamamoto 2012; G. Ballard and others 2014). In float64

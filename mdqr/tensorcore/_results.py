@@ -41,7 +41,7 @@ class QRInfo(NamedTuple):
     passes : int
         How often Q was made: more than once if it was orthogonalised again.
     zero_columns : int
-        Columns that depend on those before them as far as the work could tell: zeros on the
+        Columns that are linearly dependent on those before them to working precision: zeros on the
         diagonal of R. Those of Q are zero, or, by reflections ("householder" and "geqrf") or if it
         was orthogonalised again, directions orthogonal to others.
     orthogonality : float or None

@@ -45,7 +45,7 @@ def ulp_error(
         ``|x - y| / (eps * max(|y|, tiny))``, moduli where values are complex: computed exactly
         and rounded once. Where `y` is not finite, 0 if `x` is the same (NaN equals NaN), else
         infinity. An infinity in `x` counts as the number nearest to `y` that overflows, so that
-        the overflow of a large result is no error.
+        the overflow of a large result is not an error.
 
     Raises
     ------

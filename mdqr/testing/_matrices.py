@@ -65,7 +65,7 @@ def matrix(
         - "kahan": upper triangular ``diag(1, s, s**2, ...)`` times a unit triangle of ``-c``,
           with ``s = 12/13`` and ``c = 5/13``: nearly singular, and the diagonal of R does not tell.
     m, n : int
-        The shape, at least 1 each; "laeuchli" wants ``m > n``, "kahan" ``m >= n``.
+        The shape, at least 1 each; "laeuchli" needs ``m > n``, "kahan" ``m >= n``.
     cond : float or Fraction, optional
         The 2-norm condition number of "random" and "laeuchli", met to a relative error of about
         ``cond * eps``; for "graded" the ratio of the column scales. Other kinds take none.

@@ -29,7 +29,7 @@ class Exact(NamedTuple):
     real, imag, denominator : ndarray of int
         Python integers, arrays of one shape; `denominator` is positive.
     special : ndarray of bool
-        Where there is no exact value: an operand is not finite, or the result is undefined.
+        Where an exact value does not exist: an operand is not finite, or the result is undefined.
     ieee : ndarray of float64 or complex128
         What NumPy computes from the first limbs, but for the partial products of a complex
         product, which are those of all limbs; the value where `special` is true.
@@ -132,7 +132,7 @@ def exact(op: str, x: Any, y: Any = None) -> Exact:
     Raises
     ------
     ValueError
-        If the operation does not exist, or it wants another number of operands.
+        If the operation does not exist, or it takes another number of operands.
     TypeError
         If an operand is not an array of floats.
 

@@ -23,7 +23,7 @@ def with_singular_values(
 ) -> list[Integers]:
     """Return ``U diag(values) V^H`` in units of ``2**-bits``: ``[real]`` or ``[real, imag]``.
 
-    Every operation errs by less than one unit, so the factors are orthogonal to about
+    Every operation has an error of less than one unit, so the factors are orthogonal to about
     ``2**-bits`` times the number of stages.
     """
     matrix = np.zeros((m, n), dtype=object)

@@ -58,7 +58,7 @@ def floats(
     min_value, max_value : real number or str, optional
         Bounds, themselves included; exact, as ``"0.1"`` is.
     allow_nan, allow_infinity : bool, optional
-        Whether NaN and infinities occur. Default: if there is no bound (for infinity, none on its
+        Whether NaN and infinities occur. Default: if no bound is given (for infinity, none on its
         side).
     allow_subnormal : bool, default: True
         Whether the first limb may be subnormal.
@@ -75,7 +75,7 @@ def floats(
     ImportError
         If hypothesis is not installed.
     ValueError
-        If no value is left to draw, or bounds are given beside families or exponents.
+        If no value remains to draw, or bounds are given together with families or exponents.
 
     See Also
     --------
@@ -155,7 +155,7 @@ def arrays(
     elements : SearchStrategy, optional
         For single values: of `floats`, or of numbers that `mdqr.array` takes.
     min_value, max_value : real number or str, optional
-        Bounds, as in `floats`; of complex values those of both parts.
+        Bounds, as in `floats`; of complex values for both parts.
     families : sequence of str, optional
         Names from `FAMILIES`, or "zero" (of both signs). Default: all that fit the bounds.
         An array holds one family or all of them mixed.
@@ -170,7 +170,7 @@ def arrays(
     Returns
     -------
     SearchStrategy[MDArray]
-        All limbs are filled unless the family says otherwise.
+        All limbs are filled, except in families that define them otherwise.
 
     Raises
     ------

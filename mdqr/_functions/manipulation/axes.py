@@ -83,7 +83,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> MDArray:
     a : MDArray
         The values.
     source, destination : int or sequence of int
-        Where axes are, and where they shall be.
+        Where axes are, and where they go.
 
     Returns
     -------

@@ -81,7 +81,7 @@ def hstack(tup: Sequence[Any]) -> MDArray:
 
 
 def column_stack(tup: Sequence[Any]) -> MDArray:
-    """Join vectors as the columns of a matrix, and matrices beside each other.
+    """Join vectors as the columns of a matrix, and matrices next to each other.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def column_stack(tup: Sequence[Any]) -> MDArray:
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> MDArray:
-    """Return values behind those of an array.
+    """Return an array with values appended.
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
 @advised
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> MDArray:
-    """Return every value several times, the copies beside each other.
+    """Return every value several times, the copies next to each other.
 
     Parameters
     ----------
@@ -317,7 +317,7 @@ def tile(A: Any, reps: Any) -> MDArray:
     A : MDArray
         The values.
     reps : int or sequence of int
-        How often along each axis, the last ones if there are fewer numbers than axes.
+        How often along each axis, the last ones if the numbers are fewer than the axes.
 
     Returns
     -------

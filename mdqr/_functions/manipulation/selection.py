@@ -29,12 +29,12 @@ def take(a: Any, indices: Any, axis: int | None = None) -> MDArray:
     indices : int or array_like of int
         The places; negative ones count from the end.
     axis : int, optional
-        The axis; by default places are those of the flattened array.
+        The axis; by default indices refer to the flattened array.
 
     Returns
     -------
     MDArray
-        A new array, in whose shape that of `indices` stands for the axis.
+        A new array, in whose shape the shape of `indices` replaces the axis.
 
     Raises
     ------

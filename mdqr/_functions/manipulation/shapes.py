@@ -164,7 +164,7 @@ def broadcast_arrays(*args: Any) -> tuple[MDArray, ...]:
     Parameters
     ----------
     *args : MDArray or array_like
-        At least one an `MDArray`; what is none gets the highest precision.
+        At least one an `MDArray`; others get the highest precision.
 
     Returns
     -------

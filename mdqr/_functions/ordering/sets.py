@@ -166,7 +166,7 @@ def unique(
     Returns
     -------
     MDArray or tuple
-        The values, or a tuple of them and what else was wanted.
+        The values, or a tuple of them and the other requested arrays.
 
     Examples
     --------

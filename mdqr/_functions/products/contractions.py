@@ -35,8 +35,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> MDArray:
     Returns
     -------
     MDArray
-        The other axes of `a`, then those of `b`. Of K products each: ``|error| <= (K + 8) * eps *
-        sum(|a| |b|)``.
+        The other axes of `a`, then the other axes of `b`. Of K products each:
+        ``|error| <= (K + 8) * eps * sum(|a| |b|)``.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def inner(a: Any, b: Any) -> MDArray:
 
 @advised
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> MDArray:
-    """Return the inner products of vectors, those of `x1` conjugated.
+    """Return the inner products of vectors, with `x1` conjugated.
 
     Parameters
     ----------

@@ -28,9 +28,9 @@ def einsum(*operands: Any) -> MDArray:
     Parameters
     ----------
     *operands : str, MDArray or array_like
-        First the subscripts, a letter for each axis, as in ``"ij,jk->ik"``; ``...`` stands for
-        axes that broadcast. Without an arrow the result has the letters that occur once, in
-        alphabetical order. Then one array or two, at least one an `MDArray`.
+        First the subscripts, a letter for each axis, as in ``"ij,jk->ik"``; ``...`` denotes axes
+        that broadcast. Without an arrow the result has the letters that occur once, in alphabetical
+        order. Then one array or two, at least one an `MDArray`.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def einsum(*operands: Any) -> MDArray:
     Raises
     ------
     ValueError
-        If the subscripts do not fit the operands in number or length, or there are more operands.
+        If the subscripts do not fit the operands in number or length, or more operands are given.
 
     Examples
     --------

@@ -42,13 +42,13 @@ def var(
     mean : MDArray, optional
         The means, where they are known, with axes of length 1 for those that are reduced.
     correction : float, optional
-        Another name of `ddof`, that of the array API.
+        Name of `ddof` in the array API.
 
     Returns
     -------
     MDArray
-        Real; NaN and a RuntimeWarning if nothing is left to divide by. Of K values the relative
-        error is about ``(K + 12) * eps``, and that of the mean counts by its square.
+        Real; NaN and a RuntimeWarning if the divisor is not positive. Of K values the relative
+        error is about ``(K + 12) * eps``, and the error of the mean counts by its square.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def average(a: Any, axis: int | None = None, weights: Any = None, returned: bool
     Returns
     -------
     MDArray or tuple of MDArray
-        The means, and the sums of weights if wanted.
+        The means, and the sums of weights on request.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def cov(
     Raises
     ------
     ValueError
-        If there are more than two axes.
+        If the array has more than two axes.
 
     Examples
     --------

@@ -38,7 +38,7 @@ def quantile(
     a : MDArray
         Real values.
     q : MDArray or array_like
-        The parts, from 0 to 1; texts such as ``"0.1"`` are what they say.
+        The parts, from 0 to 1; strings such as ``"0.1"`` are read as decimal numbers.
     axis : int, tuple of int or None, optional
         The axes to reduce, all by default.
     method : {"linear", "lower", "higher", "midpoint", "nearest"}, optional
@@ -49,7 +49,7 @@ def quantile(
     Returns
     -------
     MDArray
-        The axes of `q`, then those of `a` that are left. NaN where a value is NaN.
+        The axes of `q`, then the remaining axes of `a`. NaN where a value is NaN.
 
     Raises
     ------

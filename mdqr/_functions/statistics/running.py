@@ -95,9 +95,9 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, include_initial: bool 
     x : MDArray
         The values.
     axis : int, optional
-        The axis; required if there are several.
+        The axis; required for several axes.
     include_initial : bool, optional
-        Whether the first sum is that of nothing, 0.
+        Whether the first sum is the empty sum, 0.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def cumulative_prod(
     x, axis
         As in `mdqr.cumulative_sum`.
     include_initial : bool, optional
-        Whether the first product is that of nothing, 1.
+        Whether the first product is the empty product, 1.
 
     Returns
     -------

@@ -74,9 +74,9 @@ def certify(a: Any, Q: Any, R: Any, *, precision: Precision | str | None = None)
     Notes
     -----
     The differences are computed as if in twice the precision and rounded once, so each figure is
-    right to 1/8 and to 12 digits. A zero row or column counts 0 if its error is exactly zero, else
-    infinity, as what is beyond the largest double. Householder QR keeps normwise, columnwise and
-    orthogonality below ``20 n``; rowwise is not promised.
+    accurate to 1/8 and to 12 digits. A zero row or column counts 0 if its error is exactly zero,
+    else infinity, as what is beyond the largest double. Householder QR keeps normwise, columnwise
+    and orthogonality below ``20 n``; rowwise is not promised.
 
     Examples
     --------

@@ -51,8 +51,8 @@ def cholesky(a: Any, *, upper: bool = False, precision: Precision | str | None =
     ValueError
         If `a` is not square.
     numpy.linalg.LinAlgError
-        If an entry of the triangle is not finite, or a matrix is not positive definite to the
-        precision of the work; with the first leading minor that is not positive.
+        If an entry of the triangle is not finite, or a matrix is not positive definite to working
+        precision; with the first leading minor that is not positive.
     MemoryError
         If memory for the factors cannot be allocated; the message gives the requested size.
 
@@ -64,8 +64,8 @@ def cholesky(a: Any, *, upper: bool = False, precision: Precision | str | None =
     -----
     ``abs(A - C^H C) <= (1.5 n + 160) eps abs(C^H) abs(C)`` in every entry (N. J. Higham, Accuracy
     and Stability of Numerical Algorithms, chapter 10, with the bound of `matmul`), up to what is
-    below the smallest doubles. Rows are halved until few are left, so that products are most of the
-    work. Rows and columns are scaled by powers of two before, which changes no bit. A matrix within
+    below the smallest doubles. Rows are halved until few remain, so that products take most of the
+    time. Rows and columns are scaled by powers of two before, which changes no bit. A matrix within
     ``n eps`` of the diagonal of a singular one may count as either.
 
     Examples
@@ -157,7 +157,7 @@ def cho_solve(c_and_lower: Any, b: Any, *, precision: Precision | str | None = N
     ``(A + E) x = b`` with ``abs(E) <= (3.5 n + 192) eps abs(C^H) abs(C)`` (N. J. Higham,
     chapter 10), up to components of the solution below the smallest doubles, or that lose limbs
     there, as `lu_solve`. The solution is not refined: an
-    ill-conditioned A costs digits without a warning, and `solve` says how many.
+    ill-conditioned A costs digits without a warning; `solve` counts them.
 
     Examples
     --------

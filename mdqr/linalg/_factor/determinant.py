@@ -251,7 +251,7 @@ def slogdet(
     precision : Precision or str, optional
         The precision of the results; by default the precision of `a`.
     data_error : dict, optional
-        As that of `det`.
+        The same as for `det`.
 
     Returns
     -------

@@ -263,7 +263,7 @@ def lu_solve(
     (N. J. Higham, chapter 9), for transposes with the bound transposed, up to components of the
     solution below the smallest doubles, or that lose limbs there: N of ``2**-1074`` at most, for N
     limbs. What lies between is scaled by powers of two. The solution is not refined, since A is not
-    known: an ill-conditioned A costs digits without a warning, and `solve` says how many.
+    known: an ill-conditioned A costs digits without a warning; `solve` counts them.
 
     Examples
     --------

@@ -65,9 +65,9 @@ class QRPResult(NamedTuple):
     Attributes
     ----------
     Q : MDArray
-        As that of `QRResult`.
+        The same as for `QRResult`.
     R : MDArray
-        As that of `QRResult`; its diagonal does not increase, but for a factor ``1 - 2**-10``.
+        The same as for `QRResult`; its diagonal does not increase, but for a factor ``1 - 2**-10``.
     P : numpy.ndarray or cupy.ndarray
         The columns of `a` in the order in which they were factored: int64 ``(..., n)``.
     """
@@ -398,7 +398,7 @@ def qr(
 
     With pivoting ``R[k, k] >= (1 - 2**-10) norm(R[k:, j])`` for all later columns j, at any
     condition: lengths are measured in float64, but of what the work leaves, again after each drop
-    by ``2**-12`` (Drmac and Bujanovic 2008). Small diagonal entries tell of missing rank, as a rule
+    by ``2**-12`` (Drmac and Bujanovic 2008). Small diagonal entries tell of missing rank, usually
     within a small factor; for matrices such as Kahan's they may exceed the singular values by
     ``2**k``, and the decision is that of `matrix_rank`. Columns whose lengths agree to ``2**-13``
     keep their order, so that P is the same with any BLAS but for lengths that differ by just that.

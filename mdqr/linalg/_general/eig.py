@@ -35,7 +35,7 @@ def eig(
     a : array_like
         Matrices ``(..., n, n)``.
     b : array_like, optional
-        Matrices ``(..., n, n)``: eigenvalues are those of ``a v = w b v``.
+        Matrices ``(..., n, n)``: the eigenvalues of ``a v = w b v`` are returned.
     left, right : bool, optional
         Which eigenvectors are wanted.
     precision : Precision or str, optional
@@ -77,11 +77,11 @@ def eig(
     Notes
     -----
     The entries count as exact. ``info.error_bound`` is proven, with all rounding errors: at most
-    ``4 eps`` of an eigenvalue itself, mostly what the last rounding has cut off, while its
-    condition, and what it is beside the norm, are small beside ``1 / eps``; no more than about
-    ``n * info.condition * eps * norm(a)`` otherwise. ``info.data_error_bound`` holds for all
+    ``4 eps`` of an eigenvalue itself, usually what the last rounding has cut off, while its
+    condition, and what it is relative to the norm, are small relative to ``1 / eps``; no more than
+    about ``n * info.condition * eps * norm(a)`` otherwise. ``info.data_error_bound`` holds for all
     matrices whose entries are within their errors. The k
-    eigenvalues of a Jordan block, or k that rounding does not tell apart, have bounds of about
+    eigenvalues of a Jordan block, or k that rounding does not resolve, have bounds of about
     ``eps**(1/k)`` and ``info.counts`` of k; their vectors are nearly parallel. Where a condition is
     below ``eps**-0.5``, ``norm(a v - w v) <= 100 n eps norm(a) + n 2^-1060 (1 + norm(a))``: next to
     the smallest doubles, values and vectors lose their last limbs. Of real matrices, eigenvalues
@@ -89,9 +89,9 @@ def eig(
 
     Rows and columns are scaled by powers of two. Eigenvectors of LAPACK are refined by products,
     with errors squared in each step; eigenvalues that are too close together for that, and matrices
-    for which LAPACK finds no independent vectors, take the QR algorithm in the precision of the
-    work (docs/explanation/eigenvalues.md). Everything is done on the host. The limbs depend on
-    LAPACK, thus on its version, the kernels of its BLAS for the CPU, and its threads.
+    for which LAPACK finds no independent vectors, take the QR algorithm in working precision
+    (docs/explanation/eigenvalues.md). Everything is done on the host. The limbs depend on LAPACK,
+    thus on its version, the kernels of its BLAS for the CPU, and its threads.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def eigvals(
     a : array_like
         Matrices ``(..., n, n)``.
     b : array_like, optional
-        Matrices ``(..., n, n)``: eigenvalues are those of ``a v = w b v``.
+        Matrices ``(..., n, n)``: the eigenvalues of ``a v = w b v`` are returned.
     precision : Precision or str, optional
         The precision of the results; by default the highest of the operands.
     data_error : dict, optional
@@ -162,7 +162,7 @@ def eigvals(
 
     Notes
     -----
-    The limbs depend on LAPACK, as those of `eig` do.
+    The limbs depend on LAPACK, as in `eig`.
 
     Examples
     --------

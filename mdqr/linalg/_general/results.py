@@ -69,8 +69,8 @@ EigInfo.__module__ = "mdqr.linalg"
 class EigResult(tuple[Any, ...]):
     """Eigenvalues and eigenvectors, ``a @ eigenvectors = eigenvectors * eigenvalues``.
 
-    As a tuple that of NumPy and SciPy: the eigenvalues, and the left and right eigenvectors that
-    were asked for, in this order.
+    As a tuple the same as in NumPy and SciPy: the eigenvalues, and the left and right eigenvectors
+    that were asked for, in this order.
 
     Attributes
     ----------

@@ -89,7 +89,7 @@ def schur(
     ``norm(a - Z T Z^H) <= 10 n eps norm(a)``, and Z is unitary within ``10 n eps``;
     ``info.error_bound`` and ``info.departure`` are what is proven of one result. Hessenberg form
     by reflectors and the QR algorithm, with single shifts or pairs of them (G. H. Golub and
-    C. F. Van Loan, Matrix Computations, sections 7.4 and 7.5), in the precision of the work
+    C. F. Van Loan, Matrix Computations, sections 7.4 and 7.5), in working precision
     throughout; on the host. The limbs do not depend on LAPACK.
 
     Examples

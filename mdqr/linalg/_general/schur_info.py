@@ -25,7 +25,7 @@ class SchurInfo(Info):
     """Verified bounds of a Schur decomposition; float64 ``(...)``, one for each matrix.
 
     Some matrix with exactly this T and the unitary matrix next to Z is within `error_bound` and
-    ``2 departure norm(a)`` of a: eigenvalues of T are those of a matrix that near. `eig` has
+    ``2 departure norm(a)`` of a: T has the eigenvalues of a matrix that near. `eig` has
     bounds for each eigenvalue.
 
     Attributes
@@ -35,7 +35,7 @@ class SchurInfo(Info):
     departure : numpy.ndarray
         Bound of the Frobenius norm of ``Z^H Z - I``.
     digits : numpy.ndarray
-        Correct decimal digits of ``Z T Z^H`` beside the norm of a.
+        Correct decimal digits of ``Z T Z^H`` relative to the norm of a.
     data_error_bound : numpy.ndarray
         As `error_bound`, for every matrix whose entries are within their errors.
     data_digits : numpy.ndarray

@@ -112,7 +112,7 @@ def warn_of_data(
     stacklevel: int,
     info: EigInfo | None = None,
 ) -> None:
-    """Warn where entries, taken as rounded, or the highest precision leave a value no digit."""
+    """Warn if entries, assumed to be rounded, or the highest precision leave no digit."""
     if not all(one.resolved for one in found):
         warnings.warn(
             f"{function}: a - s b is regular, but too near a singular pair for "

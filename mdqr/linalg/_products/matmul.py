@@ -54,7 +54,7 @@ def matmul(
     ----------
     a, b : array_like
         Vectors ``(k,)`` or matrices ``(..., m, k)`` and ``(..., k, n)``; leading dimensions
-        broadcast. A 1-D `a` is a row, a 1-D `b` a column, and that axis is left out of the result.
+        broadcast. A 1-D `a` is a row, a 1-D `b` a column, and that axis is removed from the result.
     method : {"auto", "direct", "exact"}, optional
         "direct" forms products of limbs or digits with exact partial sums. "exact" rounds rows and
         columns to integers, multiplies these modulo small coprime numbers, and rounds once:
@@ -94,11 +94,11 @@ def matmul(
 
     With "exact", ``abs(error) <= k 2**(e + f - 53 N - 3)`` and one rounding to N limbs, ``2**e``
     above the row of `a` and ``2**f`` above the column of `b` (twice that if complex), e and f at
-    least -1021, after columns of `a` and rows of `b` were balanced by powers of two. What is not
-    finite, or has a bound that is not, is multiplied directly. More than 2**17 - 16 terms are added
-    up in runs of so many. It works in at most `mdqr.config.set_workspace` bytes beside the
-    operands, or in what the residues of 128 rows and their sums take where that is more, on each
-    device; other `devices` have a copy of `b` and their rows besides.
+    least -1021, after columns of `a` and rows of `b` were balanced by powers of two. Rows and
+    columns that are not finite, or have such a bound, are multiplied directly. More than 2**17 - 16
+    terms are added up in runs of so many. It works in at most `mdqr.config.set_workspace` bytes in
+    addition to the operands, or in what the residues of 128 rows and their sums take where that is
+    more, on each device; other `devices` have a copy of `b` and their rows besides.
 
     The method is Ozaki, Uchino and Imamura, "Ozaki Scheme II", arXiv 2504.08009, 2025, for
     expansions; "auto" chooses by a table of shapes for CPUs and one for GPUs, so that limbs do not

@@ -177,7 +177,7 @@ def cross(
 def vecdot(
     x1: Any, x2: Any, /, *, axis: int = -1, precision: Precision | str | None = None
 ) -> MDArray:
-    """Return the inner products of vectors, those of `x1` conjugated; see `mdqr.vecdot`.
+    """Return the inner products of vectors, with `x1` conjugated; see `mdqr.vecdot`.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def tensordot(
     Returns
     -------
     MDArray
-        The other axes of `x1`, then those of `x2`.
+        The other axes of `x1`, then the other axes of `x2`.
 
     Raises
     ------

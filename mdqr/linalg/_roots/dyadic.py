@@ -114,7 +114,7 @@ def log_difference(x: float, y: float) -> float:
 
 
 class Scaled(NamedTuple):
-    """Coefficients for points of moduli of about ``2**(slope)``, that of the highest power first.
+    """Coefficients for points of moduli of about ``2**(slope)``, the highest power first.
 
     `powers` are ``floor(slope k)``, `steps` their differences, by decreasing k; `top` is the
     logarithm of the common scale.

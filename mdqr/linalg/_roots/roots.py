@@ -76,7 +76,7 @@ def roots(
     Parameters
     ----------
     p : array_like
-        The coefficients ``(n + 1,)``, that of the highest power first, as `numpy.roots` takes
+        The coefficients ``(n + 1,)``, the highest power first, as `numpy.roots` takes
         them: leading zeros lower the degree, trailing ones are roots that are exactly zero.
     data_error : dict, optional
         Bounds of the errors of the coefficients, ``p_atol + p_rtol * abs(p)``, with the keys
@@ -110,7 +110,7 @@ def roots(
 
     See Also
     --------
-    eigvals : Eigenvalues, as those of `companion`.
+    eigvals : Eigenvalues, such as the ones of `companion`.
 
     Notes
     -----
@@ -232,7 +232,7 @@ def companion(a: Any, *, precision: Precision | str | None = None) -> MDArray:
     Parameters
     ----------
     a : array_like
-        Coefficients ``(..., n + 1)``, that of the highest power first, which is not zero; n is at
+        Coefficients ``(..., n + 1)``, the highest power first, which is not zero; n is at
         least 1.
     precision : Precision or str, optional
         The precision of the matrix; by default the precision of `a`.
@@ -245,11 +245,12 @@ def companion(a: Any, *, precision: Precision | str | None = None) -> MDArray:
     Raises
     ------
     ValueError
-        If there are less than two coefficients, or the first one is zero.
+        If fewer than two coefficients are given, or the first one is zero.
 
     Notes
     -----
-    Quotients are rounded: its eigenvalues are roots of a polynomial close to that of `a`.
+    Quotients are rounded: its eigenvalues are roots of a polynomial close to the one that `a`
+    defines.
 
     Examples
     --------

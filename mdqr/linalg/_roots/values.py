@@ -33,7 +33,7 @@ class Given:
     """
 
     def __init__(self, block: planes.Block, is_complex: bool, errors: Errors) -> None:
-        """Take a block of coefficients, that of the highest power first."""
+        """Take a block of coefficients, the highest power first."""
         parts = [_integers(part)[::-1] for part in (block if is_complex else [block])]
         held = [k for k, values in enumerate(zip(*parts, strict=True)) if any(values)]
         self.errors, self.count = errors, len(parts[0])

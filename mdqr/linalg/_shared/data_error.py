@@ -14,7 +14,7 @@ from mdqr.linalg._shared.operands import Inputs
 
 
 class Errors(NamedTuple):
-    """Entries err by at most ``atol + rtol * abs(entry)``: float64, broadcast to the entries."""
+    """Errors of at most ``atol + rtol * abs(entry)``: float64, broadcast to the entries."""
 
     atol: Block | float
     rtol: Block | float

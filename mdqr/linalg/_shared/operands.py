@@ -212,7 +212,7 @@ def data_precision(value: Any, work: Precision) -> Precision:
     """Return the precision to which the entries of `value` are known.
 
     An `MDArray` has its precision's, floats have that of one limb; integers and exact numbers are
-    known to the precision of the work.
+    known to working precision.
     """
     held = _precisions(value)
     if held:

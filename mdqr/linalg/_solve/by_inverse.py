@@ -33,7 +33,7 @@ def matrix_power(a: Any, n: int, *, precision: Precision | str | None = None) ->
     a : array_like
         Square matrices; leading axes are batches.
     n : int
-        The exponent. A negative one is that of the inverse, which is found first.
+        The exponent. For a negative one the inverse is computed first.
     precision : Precision or str, optional
         The precision of the power; by default the precision of `a`.
 

@@ -104,7 +104,7 @@ def _in_next_precision(problem: Problem) -> Answer | None:
 
 
 def _by_factors(problem: Problem) -> Answer:
-    """Solve by Householder QR in the precision of the work."""
+    """Solve by Householder QR in working precision."""
     conditioned = problem.conditioned()
     solve = minimum_norm.solve_factored if problem.is_wide else householder.solve
     return solve(problem, conditioned)

@@ -59,11 +59,11 @@ class LstsqResult(NamedTuple):
     residuals : MDArray
         Sums of squares of the (weighted) residuals, ``(1,)`` for a vector b, else ``(..., k)``: if
         m < n, of what rounding x leaves;
-        the residuals are right to a few eps of their norm and ``eps**2 * condition * norm(b)``.
+        the residuals are accurate to a few eps of their norm and ``eps**2 * condition * norm(b)``.
     rank : int or numpy.ndarray
         Numerical rank of a; an array for a batch.
     info : LstsqInfo or RankInfo
-        Condition, error bounds, digits and statistics; with `rtol` what the rank says.
+        Condition, error bounds, digits and statistics; with `rtol` the report on the rank.
     """
 
     x: MDArray

@@ -49,13 +49,13 @@ def decide(
     rcond : float or None
         As in `lstsq`.
     inputs : Inputs
-        The operands, for the precision of the work.
+        The operands, for the working precision.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        If a matrix is rank deficient and the caller gave `rcond`, or a column depends on the
-        others as far as the work can tell.
+        If a matrix is rank deficient and the caller gave `rcond`, or a column is linearly dependent
+        on the others to working precision.
     """
     m, n = system.a.shape[-2:]
     threshold, line = eps * max(m, n) if rcond is None else float(rcond), system.line
@@ -89,7 +89,7 @@ def _last_large(vector: np.ndarray) -> int:
 
 
 def require_regular(system: System, found: Decisive, work: Precision) -> None:
-    """Raise LinAlgError if a column depends on the others as far as the work can tell."""
+    """Raise LinAlgError if a column is linearly dependent on the others to working precision."""
     for index in np.ndindex(found.value.shape):
         value = float(found.value[index])
         if _depends(system, index, found.vector[index], value, work.eps):
@@ -127,7 +127,7 @@ def _advice(system: System, index: tuple[int, ...], value: float, work: Precisio
 def _depends(
     system: System, index: tuple[int, ...], vector: np.ndarray, value: float, eps: float
 ) -> bool:
-    """Return whether a column depends on the others as far as the work can tell.
+    """Return whether a column is linearly dependent on the others to working precision.
 
     Only where the condition hides the smallest singular value below the rounding errors is that
     open. Then the column is fitted by the others: refinement finds its distance from them to

@@ -60,8 +60,8 @@ def solve(
     precision : Precision or str, optional
         The precision of the solution; by default the highest of the operands.
     data_error : dict, optional
-        As in `lstsq`, with the keys ``a_atol``, ``a_rtol``, ``b_atol`` and ``b_rtol``: what is
-        known of the errors of a and b, for `info.data_digits`.
+        As in `lstsq`, with the keys ``a_atol``, ``a_rtol``, ``b_atol`` and ``b_rtol``: bounds of
+        the errors of a and b, for `info.data_digits`.
     return_info : bool, optional
         Whether to return what is known of the errors, too.
     callback : callable, optional
@@ -71,7 +71,7 @@ def solve(
     -------
     MDArray or tuple
         The solution, ``(n,)`` or ``(..., n, k)``; with `return_info` ``(x, info)``, an `Info`: its
-        condition is that of `a` with rows and columns scaled by powers of two.
+        condition number refers to `a` with rows and columns scaled by powers of two.
 
     Raises
     ------
@@ -90,14 +90,14 @@ def solve(
     Warns
     -----
     PrecisionWarning
-        If a component is not shown to be right to ``4 eps``, with the digits of the worst; if the
+        If the error bound of a component exceeds ``4 eps``, with the digits of the worst; if the
         entries of `a` were rounded to a precision in which they do not determine x.
 
     Notes
     -----
     As `lstsq`, with rows scaled too and an approximate inverse of the matrix itself.
     Systems of at most 64 unknowns are one kernel call, unless a callback is given, with the same
-    limbs on CPU and GPU. Each matrix of a batch takes its own way.
+    limbs on CPU and GPU. Each matrix of a batch is solved by its own method.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def inv(
     Warns
     -----
     PrecisionWarning
-        If an entry is not shown to be right to ``4 eps``, with the digits of the worst; if the
+        If the error bound of an entry exceeds ``4 eps``, with the digits of the worst; if the
         entries of `a` were rounded to a precision in which they do not determine the inverse.
 
     See Also

@@ -198,7 +198,7 @@ class System:
         return self.backend.binary(op, x, y, kind=self.kind)
 
     def correct(self, f: Block, g: Block | None) -> tuple[Block, Block]:
-        """Return dx and dr for the right-hand sides f and g; no g stands for zeros."""
+        """Return dx and dr for the right-hand sides f and g; None for g means zeros."""
         scaled = f if self.root is None else self.binary("multiply", self.root, f)
         qhf = self.factors.apply_qh(self._sorted(scaled))
         if self.is_square:
@@ -266,7 +266,7 @@ class System:
         return self.backend.xp.argsort(self.order, axis=-1)
 
     def form_q(self) -> Block:
-        """Return as many columns of Q as there are unknowns, in the order of the rows."""
+        """Return as many columns of Q as the system has unknowns, in the order of the rows."""
         return self._unsorted(self.factors.form_q(self.columns))
 
     def _sorted(self, x: Block) -> Block:

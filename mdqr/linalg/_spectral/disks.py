@@ -1,8 +1,8 @@
 """Disks of S. Gershgorin that contain eigenvalues, and what they prove of each.
 
-The matrix is ``diag(w) + M``, of which only upper bounds of the moduli of M are known, or there is
-a batch of such. float64 is enough: `SLACK` is more than all that rounding takes from the numbers
-here.
+The matrix is ``diag(w) + M``, of which only upper bounds of the moduli of M are known, or the
+operands are a batch of such. float64 is enough: `SLACK` is more than all that rounding takes from
+the numbers here.
 """
 
 from __future__ import annotations

@@ -87,9 +87,9 @@ def eigh(
         place are `b`, which comes second in `scipy.linalg.eigh`.
     b : array_like, optional
         Hermitian positive definite matrices ``(..., n, n)``, of which the same triangle is read:
-        eigenvalues are those of ``a v = w b v``, and ``v^H b v = 1``.
+        the eigenvalues of ``a v = w b v`` are returned, and ``v^H b v = 1``.
     subset_by_index : sequence of two int, optional
-        The first and the last of the eigenvalues that are wanted, as in `scipy.linalg.eigh`: k
+        The first and the last of the eigenvalues to compute, as in `scipy.linalg.eigh`: k
         values of n. All are found; that saves memory alone.
     data_error : dict, optional
         Bounds of the errors of the entries, for the bounds in `info`: absolute ones, `a_atol` and
@@ -121,21 +121,21 @@ def eigh(
     Warns
     -----
     PrecisionWarning
-        If the condition of `b` leaves eigenvalues few digits. A value of few digits alone is no
+        If the condition of `b` leaves eigenvalues few digits. A value of few digits alone is not a
         reason, as in `svd`.
 
     See Also
     --------
-    svd : Its small values are relatively right, those of `eigh` beside the largest one.
+    svd : Its small values have small relative errors.
     eig : Matrices that are not Hermitian.
 
     Notes
     -----
-    Every eigenvalue is right to ``40 n eps`` of the largest one, the eigenvectors are orthonormal
-    within ``40 n eps``, and ``norm(a V - V w) <= 100 n eps norm(a)``. ``info.error_bound`` proves
-    what is right of each value, little above its true error, and ``info.vector_bound`` how far a
-    vector is from an exact one: residuals in twice the limbs over distances of eigenvalues
-    (docs/explanation/singular-values.md).
+    Every eigenvalue is accurate to ``40 n eps`` of the largest one, the eigenvectors are
+    orthonormal within ``40 n eps``, and ``norm(a V - V w) <= 100 n eps norm(a)``.
+    ``info.error_bound`` proves what is right of each value, little above its true error, and
+    ``info.vector_bound`` how far a vector is from an exact one: residuals in twice the limbs over
+    distances of eigenvalues (docs/explanation/singular-values.md).
 
     The columns of ``a + s I``, s at least twice the norm, are made orthogonal as those of `svd`,
     from eigenvectors by LAPACK on; eigenvalues are Rayleigh quotients with `a`. The limbs depend on
@@ -143,9 +143,9 @@ def eigh(
 
     With `b` the matrix is ``L^-1 a L^-H``, ``b = L L^H`` by Cholesky (G. H. Golub and C. F. Van
     Loan, Matrix Computations, section 8.7), and what that loses is refined by residuals with `a`
-    and `b`, as far as ``n eps cond(b)`` is below 1: values are right to ``100 n**2 eps cond(b)`` of
-    the largest one in any case, and mostly to ``eps`` of themselves; vectors are orthonormal in the
-    product with `b` within ``100 n**2 eps cond(b)``.
+    and `b`, as far as ``n eps cond(b)`` is below 1: values are accurate to ``100 n**2 eps cond(b)``
+    of the largest one in any case, and usually to ``eps`` of themselves; vectors are orthonormal in
+    the product with `b` within ``100 n**2 eps cond(b)``.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def eigvalsh(
     b : array_like, optional
         Hermitian positive definite matrices, as in `eigh`.
     subset_by_index : sequence of two int, optional
-        The first and the last of the eigenvalues that are wanted.
+        The first and the last of the eigenvalues to compute.
     return_info : bool, optional
         Whether error bounds are returned, too.
     data_error : dict, optional
@@ -223,7 +223,7 @@ def eigvalsh(
     Returns
     -------
     MDArray
-        The eigenvalues, real, ``(..., n)``; as accurate as those of `eigh`.
+        The eigenvalues, real, ``(..., n)``; as accurate as by `eigh`.
     SpectralInfo
         Their error bounds; only with `return_info`.
 
@@ -371,7 +371,7 @@ def _solved_pair(
 
 
 def _part(function: str, subset: Any, n: int) -> slice:
-    """Return the eigenvalues that are wanted."""
+    """Return the eigenvalues to compute."""
     if subset is None:
         return slice(None)
     found = [as_integer(each) for each in subset]

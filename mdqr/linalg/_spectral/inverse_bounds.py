@@ -41,8 +41,8 @@ def pseudo_inverse_info(
 ) -> Info:
     """Return the info of pseudoinverses X of matrices ``2**top near``.
 
-    `s` are singular values of `near`, `kept` tells which count, and entries err by `unit` of
-    themselves.
+    `s` are singular values of `near`, `kept` tells which count, and entries have errors of `unit`
+    of themselves.
     """
     kind, field = given.kind, given.is_complex
     a, x = (host_block(flat(y._block, field)).copy() for y in (near, result))

@@ -57,7 +57,7 @@ def lowrank(
 ) -> LowRankResult:
     """Return the largest singular values of matrices and their vectors.
 
-    That is the nearest matrix of rank r in the 2-norm and in that of Frobenius. For matrices whose
+    That is the nearest matrix of rank r in the 2-norm and in the Frobenius norm. For matrices whose
     numerical rank is far below their order it takes a part of the time of `svd`.
 
     Parameters
@@ -67,8 +67,8 @@ def lowrank(
     r : int, optional
         The number of singular values, from 1 to ``min(m, n)``.
     rtol : float, optional
-        Without `r`, for one matrix: singular values above that part of the largest one, as far as
-        the work tells them from zero. By default ``max(m, n) eps``, eps of the precision of the
+        Without `r`, for one matrix: singular values above that part of the largest one, if they are
+        above zero in working precision. By default ``max(m, n) eps``, eps of the precision of the
         entries of `a`, as for `matrix_rank`.
     precision : Precision or str, optional
         The precision of the results; by default the precision of `a`.
@@ -100,13 +100,13 @@ def lowrank(
     Notes
     -----
     With k = ``min(m, n)`` and t the largest singular value left out, ``norm(a - (U * s) @ Vh, 2) <=
-    t + 60 k eps norm(a)``; values are right to ``60 k eps`` of the largest one, and U and Vh are
+    t + 60 k eps norm(a)``; values are accurate to ``60 k eps`` of the largest one, and U and Vh are
     orthonormal within ``60 k eps``.
 
     Columns are pivoted (as `qr` does) until what is left of the matrix is at most ``sqrt(k) eps``
     of it in the Frobenius norm, so that no column beyond the numerical rank is factored: whatever
-    diag(R) says of the rank, nothing larger is lost. The SVD is that of R (S. Zhang, E. Baharlouei,
-    P. Wu, 2020, section 3.4, with pivots).
+    diag(R) says of the rank, nothing larger is lost. The SVD is computed of R (S. Zhang, E.
+    Baharlouei, P. Wu, 2020, section 3.4, with pivots).
 
     Examples
     --------
@@ -216,7 +216,7 @@ class PolarResult(NamedTuple):
     u : MDArray
         Orthonormal columns or rows, whichever are fewer: ``(..., m, n)``.
     p : MDArray
-        Hermitian to the bit, and positive semidefinite but for rounding errors: ``(..., n, n)``,
+        Hermitian to the bit, and positive semidefinite except for rounding errors: ``(..., n, n)``,
         or ``(..., m, m)``.
     """
 
@@ -235,7 +235,7 @@ def polar(a: Any, side: str = "right", *, precision: Precision | str | None = No
     a : array_like
         Matrices ``(..., m, n)``.
     side : {"right", "left"}, optional
-        Where p stands: ``a = u p`` or ``a = p u``.
+        The position of p: ``a = u p`` or ``a = p u``.
     precision : Precision or str, optional
         The precision of the factors; by default the precision of `a`.
 
@@ -260,9 +260,9 @@ def polar(a: Any, side: str = "right", *, precision: Precision | str | None = No
     Notes
     -----
     With k = ``min(m, n)``, ``norm(a - u p) <= 100 k eps norm(a)``, u is orthonormal within ``100 k
-    eps``, and p errs by at most ``150 k eps norm(a)`` in the Frobenius norm (N. J. Higham,
-    Functions of Matrices, 2008, theorem 8.9). u is the orthonormal matrix nearest to `a`; it errs
-    by that over the sum of the two smallest singular values, and is one of many for matrices
+    eps``, and p has an error of at most ``150 k eps norm(a)`` in the Frobenius norm (N. J. Higham,
+    Functions of Matrices, 2008, theorem 8.9). u is the orthonormal matrix nearest to `a`; its error
+    is that over the sum of the two smallest singular values, and is one of many for matrices
     without full rank.
 
     Examples

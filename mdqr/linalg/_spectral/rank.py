@@ -71,7 +71,7 @@ def matrix_rank(
     Notes
     -----
     Singular values are those of `svd`; above ``max(m, n) eps`` of the largest one those of
-    `lowrank`, which does not go beyond the numerical rank: right to ``60 min(m, n) eps`` of it.
+    `lowrank`, which does not go beyond the numerical rank: accurate to ``60 min(m, n) eps`` of it.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def pinv(
     Warns
     -----
     PrecisionWarning
-        If the default tolerance leaves out values that the work tells from zero.
+        If the default tolerance leaves out values that are above zero in working precision.
 
     See Also
     --------
@@ -172,9 +172,9 @@ def pinv(
     Notes
     -----
     With the rank r that the tolerance says, of matrices that have exactly that rank, every entry
-    errs by at most ``300 k eps s[0] / s[r-1]**2``, k = ``min(m, n)``: by the errors of `lowrank`,
-    or of `svd` for tolerances below rounding errors (G. W. Stewart, On the perturbation of
-    pseudo-inverses, 1977). The bounds in the info are proven where no singular value counts as
+    has an error of at most ``300 k eps s[0] / s[r-1]**2``, k = ``min(m, n)``: by the errors of
+    `lowrank`, or of `svd` for tolerances below rounding errors (G. W. Stewart, On the perturbation
+    of pseudo-inverses, 1977). The bounds in the info are proven where no singular value counts as
     zero, by residuals in twice the limbs. They are infinite where one does: a pseudoinverse of the
     matrix as stored, of full rank but for what is exactly zero, may be anywhere.
 
@@ -244,7 +244,7 @@ def null_space(
     Warns
     -----
     PrecisionWarning
-        If the default tolerance counts values as zero that the work tells from zero.
+        If the default tolerance counts values as zero that are above zero in working precision.
 
     Notes
     -----
@@ -326,7 +326,7 @@ def _column(given: Inputs, tolerance: Any) -> MDArray:
 
 
 def _warn_of_truncation(function: str, given: Inputs, s: MDArray, kept: Any) -> None:
-    """Warn where values are left out that the work tells from zero: entries may be exact."""
+    """Warn if values above zero in working precision are left out: entries may be exact."""
     if kept.all():
         return
     least = _part_of_largest(s, max(given.shape(0)[-2:]) * given.work.eps)

@@ -126,7 +126,7 @@ def svd(
     full_matrices : bool, optional
         Whether U and Vh are square, or have ``min(m, n)`` columns and rows.
     compute_uv : bool, optional
-        Whether vectors are wanted, or `S` alone.
+        Whether to compute vectors, or `S` alone.
     data_error : dict, optional
         Bounds of the errors of the entries of `a`, for the bounds in `info`: absolute ones,
         `a_atol`, and parts of the entries, `a_rtol`, numbers or arrays that broadcast to `a`. By
@@ -158,7 +158,7 @@ def svd(
     Notes
     -----
     ``norm(a - U S Vh) <= 40 k eps norm(a)``, U and Vh are orthonormal within ``40 k eps``, and
-    every singular value is right to ``40 k eps`` of itself times the condition that `a` has once
+    every singular value is accurate to ``40 k eps`` of itself times the condition that `a` has once
     its columns have length 1, where its rows are of like size, or the other way round for wide and
     square matrices (J. Demmel and K. Veselic, Jacobi's method is more accurate than QR, 1992); in
     any case to ``40 k eps`` of the largest one. Entries that are no more than ``2**-1000`` of the
@@ -243,7 +243,7 @@ def svdvals(
     a : array_like
         Matrices ``(..., m, n)``.
     return_info : bool, optional
-        Whether error bounds are wanted, too: vectors are computed then.
+        Whether to return error bounds, too: vectors are computed then.
     data_error : dict, optional
         As in `svd`.
     precision : Precision or str, optional
@@ -252,7 +252,7 @@ def svdvals(
     Returns
     -------
     MDArray
-        The singular values, real, ``(..., min(m, n))``; as accurate as those of `svd`.
+        The singular values, real, ``(..., min(m, n))``; as accurate as by `svd`.
     SpectralInfo
         Their error bounds; only with `return_info`.
 

@@ -44,8 +44,8 @@ def qr_insert(
     R : array_like
         ``(..., m, n)``, or ``(..., n, n)``.
     u : array_like
-        Rows ``(n,)`` or ``(..., p, n)``, or columns ``(m,)`` or ``(..., m, p)``; one matrix serves
-        a whole batch.
+        Rows ``(n,)`` or ``(..., p, n)``, or columns ``(m,)`` or ``(..., m, p)``; one matrix is used
+        for a whole batch.
     k : int
         The row or column before which they are inserted; from the end if negative. Without Q the
         place of rows does not matter.
@@ -66,7 +66,7 @@ def qr_insert(
     check : bool, optional
         Raise if something is not finite or a column depends on others; a device is synchronized
         once, at the end, and with a thin Q after each pass of orthogonalisation. Otherwise nothing
-        is checked or synchronized, and there are three passes.
+        is checked or synchronized, and three passes are made.
 
     Returns
     -------
@@ -179,7 +179,7 @@ def qr_delete(
     check : bool, optional
         Raise if something is not finite or all digits are lost; a device is synchronized once,
         at the end, and with a thin Q after each pass of orthogonalisation. Otherwise nothing is
-        checked or synchronized, and there are three passes.
+        checked or synchronized, and three passes are made.
 
     Returns
     -------
@@ -287,7 +287,7 @@ def qr_update(
     check : bool, optional
         Raise if something is not finite; a device is synchronized once, at the end, and with a
         thin Q after each pass of orthogonalisation. Otherwise nothing is checked or synchronized,
-        and there are three passes.
+        and three passes are made.
 
     Returns
     -------

@@ -57,12 +57,13 @@ class UpdatableLstsq:
         lost half of the digits the problem is refactored; `info` measures errors with them. False
         drops them.
     precision : Precision or str, optional
-        The precision of the work and of the answers; by default the highest of the operands.
+        The working precision, and the precision of the answers; by default the highest of the
+        operands.
 
     Raises
     ------
     ValueError
-        If the shapes do not fit, or there is a batch.
+        If the shapes do not fit, or the operands are a batch.
     numpy.linalg.LinAlgError
         If `a` or `b` is not finite, or R is beyond the largest double.
 
@@ -75,8 +76,8 @@ class UpdatableLstsq:
     After k changes the factors are those of a matrix within ``20 n k eps max norm(A_j)`` of the
     data, over the matrices so far; without Q a removal of rows keeps
     ``norm(R^H R - A^H A)`` below ``20 n eps max norm(A_j)^2``. With data, each change is a
-    refactorisation where the operation count says that this is cheaper. `info` says how many digits
-    of the solution are right.
+    refactorisation if this is cheaper by the operation count. `info` counts the correct digits of
+    the solution.
 
     Examples
     --------
@@ -172,8 +173,8 @@ class UpdatableLstsq:
         Parameters
         ----------
         u : array_like
-            One row ``(n,)`` or rows ``(p, n)``, rounded to the work; not `MDArray` where the data
-            are float arrays.
+            One row ``(n,)`` or rows ``(p, n)``, rounded to the working precision; not `MDArray`
+            where the data are float arrays.
         b : array_like
             Their right-hand sides: a number, ``(p,)``, ``(k,)`` or ``(p, k)``, as b was.
         k : int, optional
@@ -307,7 +308,7 @@ class UpdatableLstsq:
         Raises
         ------
         ValueError
-            If there are no such columns.
+            If a column does not exist.
         """
         fit, engine = replace(self._fit), self._fit.engine
         m, n = self.shape
@@ -390,7 +391,7 @@ class UpdatableLstsq:
         MDArray or array
             The solution from the factors, without refinement: its error is a small multiple of
             ``eps`` times the condition number (squared times the relative residual). Entries of b
-            beside others that are larger by up to ``2**(1934 - 53 p)``, of p doubles, take part
+            next to others that are larger by up to ``2**(1934 - 53 p)``, of p doubles, take part
             with all their digits; that is ``1e454`` for od.
 
         Raises
@@ -418,8 +419,8 @@ class UpdatableLstsq:
         -------
         MDArray or array
             Measured on the data where they are kept. Otherwise from the sum of squares that the
-            changes have carried along: right to about ``eps`` times the largest one so far. Beside
-            far larger entries of b they have the digits that the solution has.
+            changes have carried along: accurate to about ``eps`` times the largest one so far.
+            Beside far larger entries of b they have the digits that the solution has.
 
         Raises
         ------

@@ -35,7 +35,7 @@ def orthogonalize(
     1976).
 
     `q` ``(..., m, n)`` is orthonormal, `u` has at most m - n columns, and `w` is ``Q^H u``. With
-    `check` each pass tells, on the host, whether another is needed; otherwise there are three.
+    `check` each pass decides, on the host, whether another is needed; otherwise three are made.
 
     Returns
     -------

@@ -56,7 +56,7 @@ def repair(
         The precision of the factors; by default the highest of the operands.
     check : bool, optional
         Raise if something is not finite or too far from a factorisation. A device is synchronized
-        after each sweep, and once at the end; otherwise never, and there are two sweeps.
+        after each sweep, and once at the end; otherwise never, and two sweeps are made.
 
     Returns
     -------

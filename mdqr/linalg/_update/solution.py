@@ -149,8 +149,8 @@ class UpdatableLstsqInfo(Statistics):
         Estimated 2-norm condition number of the matrix with columns scaled by powers of two.
     error_bound : numpy.ndarray
         Bound of the absolute error (of complex x: of its modulus) of each component of what `solve`
-        returns, as the solution for the rows as they came, rounded to the work; float64 of x's
-        shape.
+        returns, as the solution for the rows as they came, rounded to the working precision;
+        float64 of x's shape.
     digits : numpy.ndarray
         Correct decimal digits of each component, float64 of x's shape; none for a zero unless b is
         zero.
@@ -302,10 +302,11 @@ def _distance(fit: Fit, solved: Solved, a: Block) -> Block:
 def _without_data(fit: Fit, solved: Solved) -> _Found:
     """Bound the errors by those that changes make, in two ways.
 
-    Each change errs by few eps of the columns and of b, and removals have magnified that: x belongs
-    to data with such errors. And ``R^H R``, ``R^H c`` are right to few eps of what they were at
-    most, whatever has been removed since. R and ``Q^H b`` are held in the units of the data, where
-    each change loses what is below the smallest number: an error of far columns, and of far b.
+    Each change has an error of few eps of the columns and of b, and removals have magnified that: x
+    belongs to data with such errors. And ``R^H R``, ``R^H c`` are right to few eps of what they
+    were at most, whatever has been removed since. R and ``Q^H b`` are held in the units of the
+    data, where each change loses what is below the smallest number: an error of far columns, and of
+    far b.
     """
     engine, n, xp = fit.engine, fit.n, fit.engine.backend.xp
     longest, most = fit.peak[:n] - solved.powers, fit.peak[n:]
@@ -398,8 +399,8 @@ def _total(fit: Fit, solved: Solved, residuals: tuple[Block, Block]) -> tuple[Bl
 def _known_squares(fit: Fit, residuals: tuple[Block, Block]) -> tuple[Block, Block]:
     """Return the sums of squares of residuals, NaN where removals left rounding errors alone.
 
-    Removals subtract products of the largest residuals so far, which err by few eps of the largest
-    b so far. The data know better.
+    Removals subtract products of the largest residuals so far, which have errors of few eps of the
+    largest b so far. The data know better.
     """
     squares, beta = residuals
     if fit.data is None and fit.lost > 0:

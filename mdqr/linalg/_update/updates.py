@@ -57,7 +57,7 @@ class Factors:
         return self.q is not None and bool(self.q.shape[-1] < self.m)
 
     def size(self, p: int, k: int) -> cost.Size:
-        """Return what the work depends on."""
+        """Return the sizes on which the operation count depends."""
         return cost.Size(self.m, self.n, 0 if self.q is None else int(self.q.shape[-1]), p, k)
 
     def q_columns(self, m: int, n: int) -> int | None:
@@ -67,7 +67,7 @@ class Factors:
         return min(m, n) if self.is_thin else m
 
     def matrix(self, r: Block) -> Block:
-        """Return the product of Q, if there is one, with `r`: scaled R, or some columns of it."""
+        """Return the product of Q, if it exists, with `r`: scaled R, or some columns of it."""
         if self.q is None:
             return r
         return self.engine.multiply(self.q[..., : self.count], r[..., : self.count, :])

@@ -48,14 +48,14 @@ class Pade:
     Attributes
     ----------
     numerator, denominator : MDArray
-        Coefficients ``(L + 1,)`` and ``(M + 1,)``, that of order 0 first; L and M may be smaller
+        Coefficients ``(L + 1,)`` and ``(M + 1,)``, order 0 first; L and M may be smaller
         than asked for.
     error : MDArray
         The first coefficient of ``q(t) c(t) - p(t)`` behind the numerator that is not zero to
         rounding, 0-d: the error of the approximant is about ``error * t^error_order / q(t)`` for
-        small t. NaN where the series ends before there is one.
+        small t. NaN if the series ends before it.
     error_order : int
-        The order of that coefficient, L + M + 1 as a rule; where there is none, the first order
+        The order of that coefficient, L + M + 1 usually; if it does not exist, the first order
         behind the series.
     """
 
@@ -103,8 +103,8 @@ def pade(series: PowerSeries, L: int, M: int) -> Pade:
     Returns
     -------
     Pade
-        The approximant; of lower degrees where the series is that of a simpler quotient, as far as
-        its precision tells.
+        The approximant; of lower degrees if to its precision the series belongs to a simpler
+        quotient.
 
     Raises
     ------

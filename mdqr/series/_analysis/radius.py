@@ -46,8 +46,8 @@ class Radius(NamedTuple):
         The singularity, complex, 0-d, relative to t0; of a pair of conjugate ones that above the
         real axis, of those that symmetry makes alike (a series in ``t^p``) the principal root.
     uncertainty : float
-        By how much `value` may be wrong, absolute: see the notes of `radius`. Infinite where the
-        orders do not tell.
+        By how much `value` may be wrong, absolute: see the notes of `radius`. Infinite if the
+        orders do not determine it.
     method : str
         "fabry", "recurrence" or "pade".
     component : int
@@ -105,15 +105,15 @@ def radius(series: PowerSeries, method: str = "auto") -> Radius:
     ``t^p``, even and odd ones among them, are taken for series in ``t^p``; and all is computed in a
     unit of t in which coefficients are near one size, so that the unit of t makes no difference.
 
-    No finite number of orders tells the radius. What `uncertainty` promises is
+    No finite number of orders determines the radius. What `uncertainty` promises is
 
         ``abs(value - radius of components[component]) <= uncertainty``
 
     for functions with finitely many poles and branch points (powers and logarithms) in some
     neighbourhood of the disk of convergence, of which the nearest make up more than half of each
-    coefficient from the middle order on, and coefficients that are right to a few eps.
+    coefficient from the middle order on, and coefficients that are accurate to a few eps.
     Singularities whose distance is less than a part ``1 / degree`` of their modulus count as one,
-    anywhere between them, since these orders may not tell them apart. `uncertainty` is 8 or
+    anywhere between them, since these orders may not resolve them. `uncertainty` is 8 or
     more times what the changes of the last half of the orders say, if errors fall at least as
     ``k^(-1/2)``, and infinite where changes do not fall, are too few, or leave more than a quarter
     of the value open: for entire functions, polynomials, two singularities that these orders do not

@@ -32,7 +32,7 @@ def toeplitz(backend: Backend, a: Block) -> Block:
 def convolve(a: Block, b: Block, kind: Kind) -> Block:
     """Return the first coefficients of the products of series ``(..., d)``, which broadcast.
 
-    Coefficient k errs by at most ``(d + 8) eps`` of the sum of the moduli of its terms.
+    Coefficient k has an error of at most ``(d + 8) eps`` of the sum of the moduli of its terms.
     """
     backend = for_block(a)
     if a.ndim < b.ndim:  # the one that is not repeated

@@ -34,7 +34,7 @@ class PowerSeries:
     coefficients : array_like
         ``(..., d + 1)``, c_0 first.
     precision : Precision or str, optional
-        The precision; by default that of an `MDArray`.
+        The precision; by default the precision of an `MDArray`.
     variable : str, optional
         The name shown.
 
@@ -231,7 +231,7 @@ class PowerSeries:
         return self._like(functions.extended(self.coeffs, 1 + max(_degree(degree), self.degree)))
 
     def deriv(self) -> PowerSeries:
-        """Return the derivative, of one degree less; that of degree 0 is 0."""
+        """Return the derivative, of one degree less; of degree 0 it is 0."""
         return self._like(functions.derivative(self.coeffs))
 
     def integ(self, constant: Any = 0) -> PowerSeries:
@@ -298,7 +298,7 @@ class PowerSeries:
         Raises
         ------
         ValueError
-            If there is a constant term, or none of order 1.
+            If the constant term is not zero, or the term of order 1 is.
         """
         head = self.coeffs[..., :2]
         if self.degree < 1 or bool(((head[..., 0] != 0) | (head[..., 1] == 0)).any()):
@@ -337,7 +337,7 @@ class PowerSeries:
         return self._like(functions.reciprocal(self.coeffs))
 
     def sqrt(self) -> PowerSeries:
-        """Return the square root, from that of the constant term."""
+        """Return the square root, starting from the root of the constant term."""
         first = sqrt(self.coeffs[..., 0])
         return self._like(functions.power(self.coeffs, 0.5, first))
 

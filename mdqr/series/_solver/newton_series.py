@@ -54,12 +54,12 @@ def newton_series(
     degree : int
         The last order.
     precision : Precision or str
-        The precision of the work and of the result.
+        The working precision, and the precision of the result.
     t0 : number or array_like, optional
         Where the series are expanded; for start points ``(..., n)`` also an array ``(...)``.
     method : {"auto", "online", "newton"}, optional
         "online": one order after the other. "newton": Newton's method on series, which takes more
-        time and memory and serves as a check. "auto" is "online".
+        time and memory and is meant as a check. "auto" is "online".
     verify : bool, optional
         Solve again in the next precision, and measure the digits by that.
     max_distance : float, optional
@@ -98,13 +98,13 @@ def newton_series(
 
     Notes
     -----
-    The Jacobian at the start is inverted once; that of more than 64 unknowns by QR in as few limbs
-    as make steps of refinement converge. With x_k = 0 first, what is left of order k of the
+    The Jacobian at the start is inverted once; with more than 64 unknowns by QR in as few limbs
+    as make steps of refinement converge. With x_k = 0 first, the residual of order k of the
     equations is ``-J0 x_k``; steps of refinement follow (the recurrence of the asymptotic numerical
-    method). Unknowns, equations and t are scaled by powers of two, those of each start point in its
-    own way, so that no order leaves the range where the coefficients do not. Overdetermined
-    systems are solved by least squares, order by order, each after those before it: exact for
-    consistent ones, and for others not the least sum over all orders.
+    method). Unknowns, equations and t are scaled by powers of two, separately for each start point,
+    so that no order leaves the range where the coefficients do not. Overdetermined systems are
+    solved by least squares, order by order, each after those before it: exact for consistent ones,
+    and for others not the least sum over all orders.
 
     A small residual does not make orders right: errors grow with the condition of the problem, see
     `SeriesSolution.digits`.

@@ -40,7 +40,7 @@ def recommended_precision(
     Raises
     ------
     ValueError
-        If even the highest precision has fewer; the message says from which order on.
+        If even the highest precision has fewer; the message names the first such order.
     SingularJacobianError, NotASolutionError, TypeError
         As `newton_series`.
 

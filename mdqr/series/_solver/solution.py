@@ -37,8 +37,8 @@ class SeriesInfo:
     start_steps : int
         Newton steps at the start point.
     condition : float
-        Estimated condition of the Jacobian there: the norm of the matrix times that of its inverse,
-        the worst of a batch.
+        Estimated condition of the Jacobian there: the norm of the matrix times the norm of its
+        inverse, the worst of a batch.
     start_distance : float
         How far the solution at t0 is from the start point, relative to the larger of both, the
         largest of a batch. Unknowns count in the units in which the equations depend on them alike.
@@ -147,7 +147,7 @@ class SeriesSolution:
         return PowerSeries(self.coeffs)(point[..., None] if point.ndim else point)
 
     def residual(self) -> MDArray:
-        """Return the orders of the equations that are left, ``(..., m, d + 1)``.
+        """Return the residuals of the orders of the equations, ``(..., m, d + 1)``.
 
         Those of overdetermined systems are what the unknowns cannot fit: each order is solved for
         by least squares, after those before it.

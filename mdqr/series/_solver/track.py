@@ -133,7 +133,7 @@ def track(
     approximant : tuple of int, optional
         Degrees of the Pade approximants that predict.
     min_step : float, optional
-        The path stops where steps would be shorter: before a singularity, as a rule.
+        The path stops where steps would be shorter: before a singularity, usually.
     device : str, optional
         "cpu" or "cuda".
     callback : callable, optional
@@ -163,9 +163,10 @@ def track(
     -----
     A step is at most half of the distance of the nearest pole of the approximants, and so short
     that their error stays below 0.005 of the distance of other paths, which the second derivatives
-    bound (S. Telen, M. Van Barel and J. Verschelde, SIAM J. Sci. Comput. 42, 2020). There is no
-    endgame: paths that end in singular solutions stop before. Steps are predicted in float64, and
-    their ends refined; all paths are expanded at once, each at its value of the parameter.
+    bound (S. Telen, M. Van Barel and J. Verschelde, SIAM J. Sci. Comput. 42, 2020). An endgame is
+    not implemented: paths that end in singular solutions stop before. Steps are predicted in
+    float64, and their ends refined; all paths are expanded at once, each at its value of the
+    parameter.
 
     Examples
     --------

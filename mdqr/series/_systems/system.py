@@ -26,7 +26,7 @@ class System:
     """A polynomial system ``F(x, t) = 0`` of m equations in n unknowns and a parameter t.
 
     Made by `from_strings`, `from_sympy` or `from_arrays`. It may be used with any start point,
-    precision and device; coefficients are rounded once, to the precision of the work.
+    precision and device; coefficients are rounded once, to working precision.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class System:
     parameter : str
         The parameter.
     equations : int
-        How many equations there are.
+        The number of equations.
 
     Examples
     --------
@@ -121,14 +121,14 @@ class System:
             Equations as `from_strings` has them, one a line or each ended by a semicolon; of
             PHCpack, with the number of equations in front, or that and the number of unknowns,
             where what follows the last equation (a title, solutions) is not read; of Bertini, with
-            its declarations of variables and functions. What follows ``#`` or ``%`` is left out.
+            its declarations of variables and functions. Text after ``#`` or ``%`` is ignored.
         variables : sequence of str, optional
             The unknowns; by default those that the text declares, or all names in it but the
             parameter and ``i``, ``I``, ``j``, in the order in which they come.
         parameter : str, optional
             The parameter, a name that need not be in the text; by default Bertini's path variable,
-            or t. In texts of PHCpack t may be an unknown: where there are no more names, with t,
-            than equations, it has to be given.
+            or t. In texts of PHCpack t may be an unknown: if the names, with t, are not more than
+            the equations, it has to be given.
 
         Returns
         -------
@@ -218,7 +218,7 @@ class System:
         equation : array_like of int
             ``(terms,)``: the equation that a term belongs to, from 0 on.
         variables : sequence of str or int, optional
-            The unknowns or how many there are; x0, x1, ... by default.
+            The unknowns or their number; x0, x1, ... by default.
         parameter : str, optional
             The parameter.
 

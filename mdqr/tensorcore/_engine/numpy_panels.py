@@ -157,7 +157,7 @@ def cholesky_passes(
 
 
 def cholesky(a: Floats, r: Floats, floor: int) -> bool:
-    """Factor up to 128 columns in place; say whether Q R is them."""
+    """Factor up to 128 columns in place; return whether Q R equals them."""
     verified = True
     for found, *_ in cholesky_passes(a, r, floor):
         verified &= found.verified

@@ -69,7 +69,7 @@ _NARROW = Tile(1, 16, 4)
 
 
 def choose_tile(items: int, m: int, n: int) -> Tile:
-    """Return wide tiles if they fill the GPU and are not mostly empty; `n` counts real columns."""
+    """Return wide tiles if they fill the GPU and are not nearly empty; `n` counts real columns."""
     tiles = items * divided(m, _WIDE.side) * divided(n, _WIDE.side)
     return _NARROW if tiles < _BUSY or min(m, n) <= _NARROW.side else _WIDE
 

@@ -44,8 +44,8 @@ _LEAST_ORDER = 48
 class Trace(NamedTuple):
     """The trace of ``A^-1 R`` ``(batch,)`` in the limbs of the factors, and what is known of it.
 
-    It errs by less than `error`, and what one plus it leaves out is below `minors` relative to
-    that; both are infinite where nothing is shown.
+    It has an error of less than `error`, and what one plus it leaves out is below `minors` relative
+    to that; both are infinite where nothing is shown.
     """
 
     value: Block
@@ -59,8 +59,8 @@ def trace(known: Elimination, inverse: Inverse, limit: float) -> Trace:
 
     The inverse gets more limbs where it takes them. The rest of the derivation: ``t = trace(M)`` is
     at most s in modulus, and minors d at most ``s**2 exp(s) / 2``. For s < 0.1 ``1 / (1 - t + d)``
-    is ``1 + t`` within ``1.8 s**2``. What is returned for t errs by less than 0.05, so that this is
-    below ``2.2 s**2`` relative to it plus 1.
+    is ``1 + t`` within ``1.8 s**2``. What is returned for t has an error of less than 0.05, so that
+    this is below ``2.2 s**2`` relative to it plus 1.
     """
     kind, xp = known.kind, known.xp
     limbs = planes.limb_count(inverse.block, kind.is_complex)
@@ -130,8 +130,8 @@ def _rest(
 
     That of products through residues, of integers with `more` bits than limbs have: terms times
     twice a unit of the integers, of which a row and a column have powers of two of less than twice
-    their largest entries. Residuals as if in twice the limbs, which diagonals always are, err by
-    ``(n + 64) eps**2 abs(a) abs(b)``.
+    their largest entries. Residuals as if in twice the limbs, which diagonals always are, have
+    errors of ``(n + 64) eps**2 abs(a) abs(b)``.
     """
     xp, field, n = backend.xp, kind.is_complex, int(b.shape[-2])
     tops = [scaling.largest(moduli(xp, x, field), axis, 0.0) for x, axis in ((a, -1), (b, -2))]

@@ -81,8 +81,8 @@ def of(backend: Backend, a: Block, x: Block, kind: Kind, eps: float) -> Inverse:
     """Return what `x` ``(batch, n, n)``, of one kind, proves as an inverse of `a`.
 
     `eps` is that of the kind; `a` may have more limbs, which count as errors of it. A product of n
-    terms in float64 errs by ``n eps / 2``, complex ones by four times that; n + 16 of these cover
-    the limbs left out too.
+    terms in float64 has an error of ``n eps / 2``, complex ones four times that; n + 16 of these
+    cover the limbs left out too.
     """
     xp, field, n = backend.xp, kind.is_complex, int(a.shape[-1])
     first = planes.widen(

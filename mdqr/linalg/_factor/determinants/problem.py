@@ -97,7 +97,7 @@ class Problem:
 
     @cached_property
     def wide(self) -> Kind:
-        """The kind of more limbs than the answer has, if there is one."""
+        """The kind of more limbs than the answer has, if it exists."""
         wide = max(self.inputs.precision.next, self.inputs.work)
         return Kind(wide.limbs, self.inputs.is_complex)
 
@@ -241,7 +241,7 @@ class Problem:
     def data_error(self) -> Block:
         """The change of the determinants by errors of the entries, as a logarithm to base 2.
 
-        By rows of norms r that err by e: ``prod(r + e) - prod(r)``. And relative to the
+        By rows of norms r that have errors of e: ``prod(r + e) - prod(r)``. And relative to the
         determinant: ``trace(abs(A^-1) E)``, and ``exp(s) - 1 - s`` for all of higher order, s the
         sum of the norms of the rows of ``A^-1 E``.
         """

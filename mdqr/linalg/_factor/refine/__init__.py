@@ -1,4 +1,4 @@
-"""QR from factors in float64, corrected by products to the precision of the work.
+"""QR from factors in float64, corrected by products to working precision.
 
 A sweep measures ``E = A - Q R`` and ``F = I - Q^H Q`` beyond the precision that Q and R have. With
 ``Y = E R^-1`` and ``C = Q^H Y``, to first order ``(I + T) R`` and ``Q + Y - Q T`` are the factors

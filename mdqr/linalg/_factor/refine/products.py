@@ -88,8 +88,8 @@ def formed(
     With `scaled` columns of x and rows of y are balanced where they are graded. Shapes are those of
     `exact.multiply`; of "gram" what is below the diagonal means nothing, of "triangles" it is zero.
 
-    Entries err by ``1.5 * 2**-bits``, or 1.5 eps, times the largest ones of their row and column,
-    balanced or not, each limb being rounded, and by two roundings.
+    Entries have errors of ``1.5 * 2**-bits``, or 1.5 eps, times the largest ones of their row and
+    column, balanced or not, each limb being rounded, and of two roundings.
     """
     terms = int(x.shape[-1])
     out = _new(backend, kind, (int(x.shape[-2]), int(y.shape[-1])), shape)

@@ -50,8 +50,8 @@ _GRADED = 2.0**20
 class Plan(NamedTuple):
     """The arithmetic of a sweep, and that of E and F.
 
-    Entries of E and F err by ``2**-bits`` times what is largest in their row and column of the
-    factors, and by two roundings in `high`.
+    Entries of E and F have errors of ``2**-bits`` times what is largest in their row and column of
+    the factors, and of two roundings in `high`.
     """
 
     low: Kind

@@ -159,7 +159,7 @@ def _step(
 
 
 def _small_product(backend: Backend, x: Block, y: Block, kind: Kind) -> Block:
-    """Return a product that is small beside what it is added to: half the limbs are enough."""
+    """Return a product, small relative to its other summand: half the limbs are enough."""
     half = Kind(max(kind.limbs // 2, 1), True)
     x, y = planes.first_limbs(x, True, half.limbs), planes.first_limbs(y, True, half.limbs)
     return backend.matmul(x, y, kind=half)

@@ -167,9 +167,9 @@ def _find_least(
 def sufficient_bits(least: int, kind: Kind, terms: int) -> int | None:
     """Return the bits for an error of eps |a| |b|, or None if no number will do.
 
-    With bits t each entry errs by at most terms 2^(1 - t) times what its row and column have as
-    their powers of two, twice that if complex; sums of magnitudes cut to 7 bits bound |a| |b| from
-    below, in units of 2^-14 of the same, and the least of them is `least`.
+    With bits t each entry has an error of at most terms 2^(1 - t) times what its row and column
+    have as their powers of two, twice that if complex; sums of magnitudes cut to 7 bits bound |a|
+    |b| from below, in units of 2^-14 of the same, and the least of them is `least`.
     """
     if least == 0:
         return None

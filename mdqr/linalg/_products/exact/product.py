@@ -167,9 +167,9 @@ def multiply(
 
     Numbers become integers of at most `bits` bits below the largest of their row or column. Without
     `bits` they get as many as an error of eps |a| |b| in every entry takes; False where entries are
-    too small beside their row and column for that, where one is not finite, and where the bits cut
-    off could overflow. The shape is "gram" where `b` is `a` transposed, "triangular" where `b` is
-    an upper triangle, and "triangles" where `a` is one too; of "gram" and "triangles" what lies
+    too small relative to their row and column for that, where one is not finite, and where the bits
+    cut off could overflow. The shape is "gram" where `b` is `a` transposed, "triangular" where `b`
+    is an upper triangle, and "triangles" where `a` is one too; of "gram" and "triangles" what lies
     below the diagonal of `out`, some panels aside, is left as it is. `report` hears how many
     columns are done. Rows of a "full" product are shared with other `devices`, by their numbers.
     """

@@ -1,1 +1,1 @@
-"""Solutions by QR in the precision of the work, refined."""
+"""Solutions by QR in working precision, refined."""

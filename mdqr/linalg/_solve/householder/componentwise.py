@@ -2,8 +2,8 @@
 
 For unknowns with the residuals f of ``b - r - A x`` and g of ``-A^H W r`` the error is
 ``A^+ f + (A^H W A)^-1 g``, so that ``|A^+| |f| + |(A^H W A)^-1| |g|`` bounds each component,
-however small beside the others, where zeros of A keep rows and unknowns apart (N. J. Higham 2002,
-section 20.1).
+however small relative to the others, where zeros of A keep rows and unknowns apart (N. J. Higham
+2002, section 20.1).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Separate problems within one matrix: blocks without a common row or column.
 
 Householder vectors whose pivots lie in other blocks carry rounding errors from block to block,
-which ruin unknowns that are small beside those of others. Where each column has a row of its own
-block for its pivot, all that joins blocks is exactly zero in Q and in R.
+which ruin unknowns that are small relative to those of others. Where each column has a row of its
+own block for its pivot, all that joins blocks is exactly zero in Q and in R.
 """
 
 from __future__ import annotations

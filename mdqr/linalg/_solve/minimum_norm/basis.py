@@ -45,7 +45,7 @@ class Basis:
 
     @classmethod
     def of_inverse(cls, system: Wide, inverse: ApproximateInverse) -> Basis:
-        """Return that of an approximate inverse of the tall system in float64."""
+        """Return the basis of an approximate inverse of the tall system in float64."""
         xp, is_complex = system.backend.xp, system.kind.is_complex
         a = to_native(xp, system.a, is_complex)
         x = inverse.native
@@ -62,7 +62,7 @@ class Basis:
 
     @classmethod
     def of_factors(cls, system: Wide) -> Basis:
-        """Return that of the factors of the tall system, in the precision of the work."""
+        """Return the basis of the factors of the tall system, in working precision."""
         kind, triangle = system.kind, system.tall.triangle
         (m, n), eps = system.a.shape[-2:], precision_for(system.kind.limbs).eps
         factor = 2 if kind.is_complex else 1

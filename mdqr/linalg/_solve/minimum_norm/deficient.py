@@ -116,7 +116,7 @@ def weighted_rows(
 ) -> tuple[MDArray, np.ndarray]:
     """Return rows of the first operand times ``root 2**powers``, times ``2**-top``, and top.
 
-    No product over- or underflows beside the largest entry, whatever the sizes of both are.
+    No product over- or underflows relative to the largest entry, whatever the sizes of both are.
     """
     a, field, xp = inputs.blocks[0], inputs.is_complex, inputs.backend.xp
     if positive is not None:

@@ -1,1 +1,1 @@
-"""Solutions by approximate inverses, refined to the precision of the work."""
+"""Solutions by approximate inverses, refined to working precision."""

@@ -333,7 +333,7 @@ def constant(kind: Kind, terms: int) -> float:
     """Return the bound of the error of a sum of products, relative to that of their moduli.
 
     For any order of the terms, operands cut to the limbs of the kind, and the product cut to
-    float64 aside. Products of complex float64 numbers err by ``5**0.5`` units.
+    float64 aside. Products of complex float64 numbers have errors of ``5**0.5`` units.
     """
     if kind.limbs == 1:
         return (terms + 8) * (4 if kind.is_complex else 1) * U

@@ -2,7 +2,7 @@
 
 A number is the sum of slices, integers of at most 23 bits and a sign times a power of two each, so
 that sums of 256 products of them are exact in whatever order they are formed (K. Ozaki and others
-2012). Rows that three slices do not hold are few as a rule, and get six.
+2012). Rows that three slices do not hold are few usually, and get six.
 """
 
 from __future__ import annotations

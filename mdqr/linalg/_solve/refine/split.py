@@ -83,7 +83,7 @@ def _rest(backend: Backend, left: Halves, right: Halves) -> Block:
 
 
 def error_of_rows(left: Halves, right: Halves, unit: float) -> Block:
-    """Bound the sums of the moduli of rows of errors, where sums of products err by `unit`."""
+    """Bound the sums of the moduli of rows of errors, for errors of products of `unit`."""
     largest, sums = (x.sum(axis=-1, keepdims=True) for x in (right.largest, right.sums))
     return unit * 2.0 ** (1 - left.bits) * (left.sums * largest + left.largest * sums)
 

@@ -78,8 +78,8 @@ class LstsqInfo(Statistics):
     Attributes
     ----------
     method : str
-        "refine", from factorisations in float64, or "householder", from one in the precision of
-        the work. For a batch whose matrices took several ways, an array of these words.
+        "refine", from factorisations in float64, or "householder", from one in working precision.
+        For a batch whose matrices took several methods, an array of these words.
     iterations : int
         Number of refinement steps.
     condition : float or numpy.ndarray
@@ -91,14 +91,14 @@ class LstsqInfo(Statistics):
         where it is not 0.
     digits : numpy.ndarray
         Correct decimal digits of each component of x, float64 of its shape. A component that is
-        zero has all of them if it is shown to be exactly zero, and else none. They are those of the
+        zero has all of them if it is shown to be exactly zero, and else none. They refer to the
         solution of a x = b as stored; `data_digits` is what errors of a and b leave.
     bound_kind : str
         "proven" for "refine" and for m < n; "estimated": from the condition estimate, or from a
         computed approximate inverse. An array where `method` is one.
     history : numpy.ndarray
-        Largest relative change of x in each refinement step, of the way with the most; empty where
-        one kernel call took all.
+        Largest relative change of x in each refinement step, of the method with the most; empty
+        where one kernel call took all.
     """
 
     __slots__ = ("_fit", "bound_kind", "condition", "iterations", "method")
@@ -150,8 +150,8 @@ class LstsqInfo(Statistics):
         errors are `data_error` of `lstsq`. Where that says nothing of a
         or of b, they are half a unit in the last place of the entries, of the precision in which
         they were given: 53 bits for floats, while integers and exact numbers have that of the work.
-        Infinite where the entries do not determine x. Made when it is asked for, from a
-        factorisation in float64 if that serves and m >= n.
+        Infinite where the entries do not determine x. Computed at the first access, from a
+        factorisation in float64 if that converges and m >= n.
         """
         fit = self._fit
         if isinstance(fit.system, Wide):

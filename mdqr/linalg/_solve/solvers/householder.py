@@ -1,4 +1,4 @@
-"""Householder QR in the precision of the work, refined: estimated bounds.
+"""Householder QR in working precision, refined: estimated bounds.
 
 Right-hand sides whose entries are too far apart for one power of two are cut into pieces. Where a
 component is not shown to have all digits, it is refined further with unknowns of twice the limbs,

@@ -1,7 +1,7 @@
 """Shortest solutions of systems with fewer rows than columns, with proven bounds.
 
 ``x = A^H y`` with ``A A^H y = b``: y is refined by ``y += X X^H (b - A A^H y)`` with an approximate
-inverse X of R, ``A^H = Q R``, in float64, or by substitution with R in the precision of the work
+inverse X of R, ``A^H = Q R``, in float64, or by substitution with R in working precision
 (corrected seminormal equations, A. Bjorck 1987). Once y has all limbs, ``A^H y`` and ``b - A x``
 are evaluated as if in twice as many, and what is missing of y is found from them in the same way.
 x is rounded once: it has all digits, where y alone would leave as many missing as the condition.
@@ -313,7 +313,7 @@ class _Refinement:
         return xp.where(held, self.basis.bound(found.rest, f, g), 0.0)
 
     def _summed(self, error: Block, size: Block, axis: int) -> Block:
-        """Return what sums err by: as many terms as the axis has, and underflow in each."""
+        """Return the errors of sums: as many terms as the axis has, and underflow in each."""
         factor = (self.system.a.shape[axis] + 12) * (2 if self.system.kind.is_complex else 1)
         return factor * (error + _LEAST * (1.0 + scaling.largest(size, -2, 0.0, keepdims=True)))
 
