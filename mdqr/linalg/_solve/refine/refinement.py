@@ -168,7 +168,7 @@ class Refinement:
         return self._products(self.a_size, self.size(x), c, eps)
 
     def gradients(self, r: Block, c: Block, eps: float) -> Block:
-        """Bound the error of ``c - A^H W r`` whose terms have errors of eps, where `c` are sizes."""
+        """Bound the error of ``c - A^H W r``, of terms with errors of eps, where `c` are sizes."""
         size = self.weight_size * self.size(r)
         return self._products(self.a_size.swapaxes(-1, -2), size, c, eps)
 
