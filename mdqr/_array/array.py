@@ -141,7 +141,8 @@ class MDArray(ArrayBase, Operators, Reductions, Methods, Exports):
         Raises
         ------
         ValueError
-            If there is no index and not exactly one value, or the number of integers is wrong.
+            If no index is given and the array does not have exactly one value, or the number of
+            integers is wrong.
         IndexError
             If the index is out of bounds.
         """

@@ -105,7 +105,7 @@ class Reflectors(Protocol):
     """Q of matrices of one limb, as float64 or complex128 arrays; see `Backend.reflectors`."""
 
     def form(self, columns: int) -> Block:
-        """Return the first columns of Q, at least as many as there are reflectors."""
+        """Return the first columns of Q, at least as many as the reflectors."""
         ...
 
     def apply(self, x: Block, *, adjoint: bool) -> Block:

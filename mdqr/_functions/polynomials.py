@@ -149,7 +149,7 @@ def polyfit(
     ------
     ValueError
         If the shapes do not fit, `deg` is negative, `cov` is another text, weights are complex, not
-        finite or further apart than their squares may be, or no degrees of freedom are left to
+        finite or further apart than their squares may be, or degrees of freedom are missing to
         scale the covariances.
     numpy.linalg.LinAlgError
         If the points of positive weight do not determine the polynomial.

@@ -79,8 +79,8 @@ def blocked_householder(
     sums of k terms. Columns are scaled by powers of two.
 
     With u the unit roundoff of float32, ``norm(a - Q @ R) <= c * u * norm(a)`` column by column, c
-    some tens, and ``norm(Q.T @ Q - I)`` is some u, what rounding Q to float32 leaves, for every
-    matrix. The paper accepts up to ``2 * m * u`` for both.
+    some tens, and ``norm(Q.T @ Q - I)`` is a few u, the rounding of Q to float32, for every matrix.
+    The paper accepts up to ``2 * m * u`` for both.
 
     Examples
     --------

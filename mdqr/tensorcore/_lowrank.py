@@ -77,7 +77,7 @@ def lowrank(a: Any, r: int, *, compute: str = "fp16", panel: str = "cholesky") -
     values of `a`, found in float64 from ``R.T @ R``, if Q is orthonormal where R is large. It is
     estimated whether that holds; if not, as where most columns depend on a few, Q is made
     orthonormal as by `orthogonalize`. With u the unit roundoff of `compute` the approximation has
-    an error of about ``u * norm(a)`` besides what is left out: below that, `a` has no rank that
+    an error of about ``u * norm(a)`` besides the discarded part: below that, `a` has no rank that
     this can see. A value s has an error of about ``u * norm(a)**2 / s``, at most by the root of u
     times the norm. U is as orthonormal as the part of Q that belongs to the values kept: about
     ``u * s[0] / s[-1]``.

@@ -146,7 +146,7 @@ def lstsq(
     value with a probability of a thousandth. Where R has lost too much of `a` another is made, and
     then a QR in float64.
 
-    Another R is made, in "fp16x2" (of "fp32" there is none), before any iteration if ``u * c > 1``
+    Another R is made, in "fp16x2" (not for "fp32"), before any iteration if ``u * c > 1``
     and the Frobenius norm of ``R**-1`` is 4 times its 2-norm or more: then rounding has changed
     many directions, and each would take about an iteration. So it is too if after 24
     iterations the last 16 promise that 48 more are not enough, or if what is promised of x is not

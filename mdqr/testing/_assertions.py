@@ -35,7 +35,7 @@ def ulp_error(
         What they should be: an array, an object array of exact numbers (int, Fraction, mpmath
         numbers), or a result of `exact`. It is broadcast to the shape of `x`.
     precision : Precision or str, optional
-        Whose `eps` and `tiny` to use. Default: those of `x`.
+        Whose `eps` and `tiny` to use. Default: taken from `x`.
     tiny : float, optional
         Smaller `y` count as this large.
 
@@ -172,7 +172,7 @@ def assert_close(
     ulps : float
         The allowed error in multiples of ``eps * max(|y|, tiny)``.
     precision : Precision or str, optional
-        Whose `eps` and `tiny` to use. Default: those of `x`.
+        Whose `eps` and `tiny` to use. Default: taken from `x`.
     tiny : float, optional
         Smaller `y` count as this large.
     err_msg : str, optional

@@ -31,8 +31,8 @@ class Exact(NamedTuple):
     special : ndarray of bool
         Where an exact value does not exist: an operand is not finite, or the result is undefined.
     ieee : ndarray of float64 or complex128
-        What NumPy computes from the first limbs, but for the partial products of a complex
-        product, which are those of all limbs; the value where `special` is true.
+        What NumPy computes from the first limbs, except for the partial products of a complex
+        product, which use all limbs; the value where `special` is true.
     """
 
     real: Integers
@@ -127,7 +127,7 @@ def exact(op: str, x: Any, y: Any = None) -> Exact:
         The values, as a reference for `ulp_error` and `assert_close`. Square roots and moduli
         have 600 correct bits. Where an operand is not finite or the result does not exist, the
         reference is what NumPy computes from the first limbs; the partial products of a complex
-        product are those of all limbs.
+        product use all limbs.
 
     Raises
     ------

@@ -57,8 +57,8 @@ class Factors:
     """A factorisation with implicit Q.
 
     `h` is in LAPACK's storage: R on and above the diagonal, the vectors below it. `vs` has the unit
-    lower trapezoidal V and `ts` the triangular T of each tile; both are empty where Q is not
-    wanted, and where one limb has `library` instead.
+    lower trapezoidal V and `ts` the triangular T of each tile; both are empty if Q is not
+    requested, and where one limb has `library` instead.
     """
 
     backend: Backend
@@ -128,7 +128,7 @@ class Factors:
         return y
 
     def form_q(self, columns: int) -> Block:
-        """Return the first `columns` columns of Q, at least as many as there are reflectors.
+        """Return the first `columns` columns of Q, at least as many as the reflectors.
 
         Tiles are applied from the last to the first, each to the part that is not yet trivial.
         """

@@ -193,7 +193,7 @@ def lu_factor(
     ``abs(P A - L U) <= (k + 8 log2(k) + 56) eps abs(L) abs(U)`` in every entry (N. J. Higham,
     Accuracy and Stability of Numerical Algorithms, chapter 9, with the bound of `matmul`), up to
     what is below the smallest doubles.
-    Columns are halved until few are left, so that most work is in products (S. Toledo, Locality of
+    Columns are halved until few remain, so that most work is in products (S. Toledo, Locality of
     reference in LU decomposition with partial pivoting, 1997). A zero on the diagonal of U is
     there for singular matrices; rounding errors hide most of these.
 

@@ -67,7 +67,8 @@ class QRPResult(NamedTuple):
     Q : MDArray
         The same as for `QRResult`.
     R : MDArray
-        The same as for `QRResult`; its diagonal does not increase, but for a factor ``1 - 2**-10``.
+        The same as for `QRResult`; its diagonal does not increase, except by a factor
+        ``1 - 2**-10``.
     P : numpy.ndarray or cupy.ndarray
         The columns of `a` in the order in which they were factored: int64 ``(..., n)``.
     """
@@ -324,18 +325,18 @@ def qr(
         Q ``(..., m, m)`` and R ``(..., m, n)``; "r": R ``(..., k, n)`` alone; "raw": the
         reflectors as `numpy.linalg.qr` returns them, ``(..., n, m)`` and ``(..., k)``.
     pivoting : bool, optional
-        Factor the longest of what is left of the columns next, ``a[:, P] = Q R``, and return P too;
+        Factor the column with the largest remainder next, ``a[:, P] = Q R``, and return P too;
         as `scipy.linalg.qr`.
     method : {"auto", "householder", "refine"}, optional
         "householder": tiled blocked Householder reflections. "refine": products only, from factors
         in float64; in modes other than "raw", without pivoting. Where it cannot show the bounds
         below, as where the condition is beyond ``eps**-0.5`` in od and some ``2**-12 / eps``
         otherwise, or columns have rows graded as far, it warns and takes Householder reflections.
-        "auto": "refine" for Q and R of large matrices on a GPU, where a static table says that it
-        is faster and no `tile` is given; "householder" for all others, and without a warning where
-        a factorisation in float64 does not serve, above conditions of some 1e10, or memory is
-        short, of which "refine" takes three times as much. ``mode="r"`` takes reflections.
-        Precision d is that of LAPACK in any case.
+        "auto": "refine" for Q and R of large matrices on a GPU, if a fixed table selects it and no
+        `tile` is given; "householder" for all others, and without a warning where a factorisation
+        in float64 does not converge, above condition numbers of about 1e10, or memory is short, of
+        which "refine" takes three times as much. ``mode="r"`` takes reflections. Precision d uses
+        LAPACK in any case.
     tile : int, optional
         Number of columns of a tile, with pivoting the largest; by default from a static table. The
         last bits depend on it.
@@ -398,10 +399,11 @@ def qr(
 
     With pivoting ``R[k, k] >= (1 - 2**-10) norm(R[k:, j])`` for all later columns j, at any
     condition: lengths are measured in float64, but of what the work leaves, again after each drop
-    by ``2**-12`` (Drmac and Bujanovic 2008). Small diagonal entries tell of missing rank, usually
+    by ``2**-12`` (Drmac and Bujanovic 2008). Small diagonal entries indicate missing rank, usually
     within a small factor; for matrices such as Kahan's they may exceed the singular values by
-    ``2**k``, and the decision is that of `matrix_rank`. Columns whose lengths agree to ``2**-13``
-    keep their order, so that P is the same with any BLAS but for lengths that differ by just that.
+    ``2**k``, and `matrix_rank` decides. Columns whose lengths agree to ``2**-13``
+    keep their order, so that P is the same with any BLAS except for lengths that differ by just
+    that.
 
     Examples
     --------

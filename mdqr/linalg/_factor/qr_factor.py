@@ -34,7 +34,8 @@ from mdqr.linalg._shared.operands import (
 class QRFactor:
     """A factorisation ``a = Q R`` whose Q is kept as Householder reflections.
 
-    Made by `qr_factor`. Q and R are those of `qr`: the diagonal of R is real and not negative.
+    Made by `qr_factor`. Q and R are the same as by `qr`: the diagonal of R is real and not
+    negative.
 
     Examples
     --------
@@ -150,7 +151,7 @@ class QRFactor:
         MDArray
             ``(n,)`` or ``(..., n, k)``. The error is a small multiple of ``eps`` times the
             condition number (squared times the relative residual); `lstsq` refines it away. Where
-            entries of `b` are too far apart for one power of two, the solutions for those of
+            entries of `b` span too wide a range for one power of two, the solutions for entries of
             nearby sizes are added: none is taken for zero.
 
         Raises
@@ -164,7 +165,7 @@ class QRFactor:
         Warns
         -----
         PrecisionWarning
-            If the condition of `a` leaves less than half of the digits, with how many are left.
+            If the condition of `a` leaves less than half of the digits, with the remaining number.
         """
         m, n = self.shape[-2:]
         if m < n:
@@ -310,7 +311,7 @@ def qr_factor(
     Notes
     -----
     Products with Q cost ``2 m n`` multiply-adds a column, and their error is at most
-    ``20 n eps`` in norm. The algorithm is that of `qr`.
+    ``20 n eps`` in norm. The algorithm is the same as in `qr`.
 
     Examples
     --------

@@ -37,7 +37,7 @@ def eig(
     b : array_like, optional
         Matrices ``(..., n, n)``: the eigenvalues of ``a v = w b v`` are returned.
     left, right : bool, optional
-        Which eigenvectors are wanted.
+        Which eigenvectors to return.
     precision : Precision or str, optional
         The precision of the results; by default the highest of the operands.
     data_error : dict, optional
@@ -49,7 +49,7 @@ def eig(
     -------
     EigResult or MDArray
         A tuple ``w, v``, with `left` ``w, vl, vr``, that has the field `info`; the eigenvalues
-        alone where no vectors are wanted.
+        alone if no vectors are requested.
 
     Raises
     ------
@@ -64,9 +64,9 @@ def eig(
     Warns
     -----
     PrecisionWarning
-        If errors of the entries, `data_error` or that of rounding, leave an eigenvalue no digit.
+        If errors of the entries, `data_error` or of rounding, leave an eigenvalue no digit.
         Entries that end before the last place of their precision count as exact here. Also if a
-        pair is regular, but so near a singular one that no precision tells: its eigenvalues and
+        pair is regular, but too near a singular one for every precision: its eigenvalues and
         their bounds are infinite.
 
     See Also
@@ -144,7 +144,7 @@ def eigvals(
     Returns
     -------
     MDArray
-        The eigenvalues, complex, ``(..., n)``: those of `eig`, whose result has their bounds.
+        The eigenvalues, complex, ``(..., n)``: the same as by `eig`, whose result has their bounds.
 
     Raises
     ------

@@ -20,8 +20,8 @@ class EigInfo(Info):
     error_bound : numpy.ndarray
         float64: the exact eigenvalues can be numbered so that each is that near to its value.
     counts : numpy.ndarray
-        int64: 1 where no other eigenvalue is as near as that; otherwise of how many eigenvalues the
-        value stands for one: they are multiple, or too close for the precision.
+        int64: 1 where no other eigenvalue is as near as that; otherwise the number of eigenvalues
+        of which the value is one: they are multiple, or too close for the precision.
     condition : numpy.ndarray
         float64, estimated: a change of the matrix by E moves a simple eigenvalue by at most about
         ``condition * norm(E)``.

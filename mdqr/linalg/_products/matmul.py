@@ -59,7 +59,7 @@ def matmul(
         "direct" forms products of limbs or digits with exact partial sums. "exact" rounds rows and
         columns to integers, multiplies these modulo small coprime numbers, and rounds once:
         exactly rounded where the bits of each row of `a` and of each column of `b` span at most
-        53 N + 5, as those of smaller integers do, N the limbs of the product, and no limb is
+        53 N + 5, as for smaller integers, N the limbs of the product, and no limb is
         subnormal. "auto" takes the faster one that keeps the bound below.
     precision : Precision or str, optional
         The precision of the product; by default the highest of the operands.
@@ -83,8 +83,8 @@ def matmul(
     TypeError
         If `callback` cannot be called, or `devices` is not a sequence of names.
     ValueError
-        If an operand is a scalar, the shapes do not fit, `method` is unknown, or there are
-        `devices` with operands on the CPU, with "direct", or that are not GPUs of this machine.
+        If an operand is a scalar, the shapes do not fit, `method` is unknown, or `devices` are
+        given with operands on the CPU, with "direct", or that are not GPUs of this machine.
 
     Notes
     -----

@@ -40,8 +40,8 @@ class RootsResult(_Fields):
     radii : numpy.ndarray
         float64 ``(n,)``: the exact roots can be numbered so that each is that near to its value.
     counts : numpy.ndarray
-        int64 ``(n,)``: 1 where the disk has one root, otherwise of how many roots the value stands
-        for one, in as many disks that meet: a multiple root, or some that rounding makes one.
+        int64 ``(n,)``: 1 where the disk has one root, otherwise the number of roots of which the
+        value is one, in as many disks that meet: a multiple root, or some that rounding makes one.
     info : Info
         No field of the tuple: `error_bound` is `radii`, `data_error_bound` holds for the roots of
         all polynomials whose coefficients are within their errors.
@@ -114,7 +114,7 @@ def roots(
 
     Notes
     -----
-    `radii` and `counts` are those of the coefficients as they are stored. They are proven, rounding
+    `radii` and `counts` refer to the coefficients as they are stored. They are proven, rounding
     errors included: a radius is what rounding to the limbs of the answer cuts off and hardly more,
     also of a multiple root, unless its multiplicity times the bits of the answer is more than 8192;
     then it is about ``2**(-8192 / k)`` of a root of multiplicity k. Where disks prove it, roots of
@@ -122,9 +122,9 @@ def roots(
     `info.data_error_bound` is proven, too; it is infinite where the leading coefficient is not
     known to differ from zero.
 
-    Roots follow each other by decreasing modulus; those whose disks do not tell which modulus is
-    larger, as conjugate ones, by decreasing real part, then imaginary part. What is rounded may
-    change that order by a unit in the last place.
+    Roots follow each other by decreasing modulus; those whose disks do not separate the moduli, as
+    conjugate ones, by decreasing real part, then imaginary part. What is rounded may change that
+    order by a unit in the last place.
 
     Aberth's iteration in double precision from the Newton polygon, Newton's method in integers of
     as many bits as it needs, Pellet's theorem for the disks. No BLAS or LAPACK takes part, so that

@@ -58,8 +58,8 @@ class LstsqResult(NamedTuple):
         The solution, ``(n,)`` or ``(..., n, k)``.
     residuals : MDArray
         Sums of squares of the (weighted) residuals, ``(1,)`` for a vector b, else ``(..., k)``: if
-        m < n, of what rounding x leaves;
-        the residuals are accurate to a few eps of their norm and ``eps**2 * condition * norm(b)``.
+        m < n, of the residuals of rounding x; the residuals are accurate to a few eps of their norm
+        and ``eps**2 * condition * norm(b)``.
     rank : int or numpy.ndarray
         Numerical rank of a; an array for a batch.
     info : LstsqInfo or RankInfo

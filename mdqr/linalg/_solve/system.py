@@ -44,7 +44,7 @@ class System:
     `a` has the matrices that the residuals use, `given` multiplied by ``2**(rows[i] + powers[j])``;
     `rows` ``(..., m)`` is None for zeros. `weight` and `root` are columns ``(..., m, 1)`` near 1 or
     0, None for ones; `sorting` ``(..., m)`` is an order of the rows for the factorisation instead
-    of that of their sizes. Who refines settles `checks`, and looks for overflow.
+    of the order of their sizes. Who refines settles `checks`, and looks for overflow.
     """
 
     caller: Caller
@@ -176,9 +176,9 @@ class System:
         return self.underflow(self.given, self.a, self.powers)
 
     def underflow(self, given: Block, scaled: Block, powers: Block) -> Block | None:
-        """Return a bound of what scaling lost to underflow, or None for nothing; who asks waits.
+        """Return a bound of the underflow of scaling, or None without any; the caller waits.
 
-        `scaled` is `given`, the rows multiplied by those of the system and the columns by
+        `scaled` is `given`, the rows multiplied by the row scales of the system and the columns by
         ``2**powers``. The bound is a real block of one limb, in units of ``2**LOST``.
         """
         field, rows = self.kind.is_complex, 0 if self.rows is None else -self.rows[..., :, None]

@@ -137,7 +137,7 @@ def eigh(
     ``info.vector_bound`` how far a vector is from an exact one: residuals in twice the limbs over
     distances of eigenvalues (docs/explanation/singular-values.md).
 
-    The columns of ``a + s I``, s at least twice the norm, are made orthogonal as those of `svd`,
+    The columns of ``a + s I``, s at least twice the norm, are made orthogonal as in `svd`,
     from eigenvectors by LAPACK on; eigenvalues are Rayleigh quotients with `a`. The limbs depend on
     that LAPACK and its threads, and on the other matrices of a batch.
 

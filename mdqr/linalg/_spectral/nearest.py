@@ -103,9 +103,9 @@ def lowrank(
     t + 60 k eps norm(a)``; values are accurate to ``60 k eps`` of the largest one, and U and Vh are
     orthonormal within ``60 k eps``.
 
-    Columns are pivoted (as `qr` does) until what is left of the matrix is at most ``sqrt(k) eps``
+    Columns are pivoted (as `qr` does) until the remainder of the matrix is at most ``sqrt(k) eps``
     of it in the Frobenius norm, so that no column beyond the numerical rank is factored: whatever
-    diag(R) says of the rank, nothing larger is lost. The SVD is computed of R (S. Zhang, E.
+    diag(R) suggests for the rank, nothing larger is lost. The SVD is computed of R (S. Zhang, E.
     Baharlouei, P. Wu, 2020, section 3.4, with pivots).
 
     Examples

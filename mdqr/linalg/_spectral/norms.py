@@ -71,8 +71,9 @@ def norm(
     The relative error is at most ``(K + 16) eps`` for K entries, more by a factor of p for
     integer p. Entries are scaled by a power of two, so that no square over- or underflows.
 
-    For matrices of k rows or columns, whichever are fewer, that of the 2-norm is at most ``40 k
-    eps``, that of "nuc" ``50 k**2 eps``; -2 is as accurate as the smallest value of `svdvals`.
+    For matrices of k rows or columns, whichever are fewer, the error of the 2-norm is at most
+    ``40 k eps``, that of "nuc" ``50 k**2 eps``; -2 is as accurate as the smallest value of
+    `svdvals`.
 
     Examples
     --------

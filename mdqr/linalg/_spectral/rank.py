@@ -50,7 +50,7 @@ def matrix_rank(
         The same, relative to the largest singular value. By default ``max(m, n) eps``, eps of the
         precision of the entries of `A`: float64 entries are taken for rounded ones.
     precision : Precision or str, optional
-        The precision in which singular values are found; by default that of `A`.
+        The precision in which singular values are found; by default the precision of `A`.
 
     Returns
     -------
@@ -70,8 +70,8 @@ def matrix_rank(
 
     Notes
     -----
-    Singular values are those of `svd`; above ``max(m, n) eps`` of the largest one those of
-    `lowrank`, which does not go beyond the numerical rank: accurate to ``60 min(m, n) eps`` of it.
+    Singular values come from `svd`; above ``max(m, n) eps`` of the largest one from `lowrank`,
+    which does not go beyond the numerical rank: accurate to ``60 min(m, n) eps`` of it.
 
     Examples
     --------
@@ -171,12 +171,12 @@ def pinv(
 
     Notes
     -----
-    With the rank r that the tolerance says, of matrices that have exactly that rank, every entry
+    With the rank r by the tolerance, of matrices that have exactly that rank, every entry
     has an error of at most ``300 k eps s[0] / s[r-1]**2``, k = ``min(m, n)``: by the errors of
     `lowrank`, or of `svd` for tolerances below rounding errors (G. W. Stewart, On the perturbation
     of pseudo-inverses, 1977). The bounds in the info are proven where no singular value counts as
     zero, by residuals in twice the limbs. They are infinite where one does: a pseudoinverse of the
-    matrix as stored, of full rank but for what is exactly zero, may be anywhere.
+    matrix as stored, of full rank except for exact zeros, may be anywhere.
 
     Examples
     --------

@@ -168,7 +168,7 @@ def svd(
     ``info.vector_bound`` how far vectors are from exact ones: residuals in twice the limbs over
     distances of values, and where bounds are loose the decomposition in more limbs
     (docs/explanation/singular-values.md). ``info.data_error_bound`` is for all `a` within their
-    errors. No warning says that these leave a value no digit: each matrix without full rank has
+    errors. No warning is issued if these leave a value no digit: each matrix without full rank has
     such a value.
 
     The limbs are the same for any number of threads of mdqr, but depend on the LAPACK that starts
@@ -177,7 +177,7 @@ def svd(
     Where LAPACK finds values within ``2**30`` of each other its vectors turn the columns. Otherwise
     columns are sorted by length and factored, R^H again (Z. Drmac and K. Veselic, New fast and
     accurate Jacobi SVD algorithm, 2008), and the rows of the second R made orthogonal: by LAPACK
-    for those of like size, by products once all angles are small, by Jacobi rotations otherwise.
+    for rows of like size, by products once all angles are small, by Jacobi rotations otherwise.
 
     Examples
     --------

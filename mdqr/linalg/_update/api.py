@@ -93,7 +93,7 @@ def qr_insert(
     -----
     As `scipy.linalg.qr_insert`: thin factors stay thin as long as m >= n, then Q is square. Rows
     are worked in by panels of ``[R; u]`` whose vectors are ``[I; V]``, so that zeros cost nothing.
-    Columns are orthogonalised to Q (again, if it is thin and less than a quarter of one is left),
+    Columns are orthogonalised to Q (again, if it is thin and a column keeps less than a quarter),
     and reduced by Householder windows from the bottom up. Without Q they come by corrected
     semi-normal equations (A. Bjorck 1987), and R loses as many digits as A has in its condition
     number. After k updates ``norm(A - Q R)`` is below ``20 n k eps`` times the largest norm of the
@@ -195,7 +195,7 @@ def qr_delete(
     numpy.linalg.LinAlgError
         If `check` is true and something is not finite, or the rows that stay do not determine the
         new R: their rank is lower, or they are smaller than the removed ones by 1 / eps. Where the
-        rank was below n before, or fewer than n rows stay, only columns that vanish tell that.
+        rank was below n before, or fewer than n rows stay, only columns that vanish show that.
 
     Warns
     -----
@@ -213,10 +213,10 @@ def qr_delete(
     As `scipy.linalg.qr_delete`. Columns leave R with p diagonals too many, which Householder
     windows reduce; Q is not needed. Rows leave by a reduction of the rows of Q to the identity,
     from the bottom up. Without Q these come from ``R^H E = u^H`` (M. A. Saunders 1972), and
-    ``norm(R^H R - A^H A)`` is below ``20 n eps`` times the square of the largest norm. What is
-    left outside of the removed rows, 1 - sigma^2 for the largest singular value sigma of their
-    part of Q, tells how many digits are lost: ``log10(1 / (1 - sigma^2))``, half as many with Q,
-    and without Q those of the condition of the rows.
+    ``norm(R^H R - A^H A)`` is below ``20 n eps`` times the square of the largest norm. The part
+    outside of the removed rows, 1 - sigma^2 for the largest singular value sigma of their part of
+    Q, determines the number of lost digits: ``log10(1 / (1 - sigma^2))``, half as many with Q, and
+    without Q the digits of the condition of the rows.
 
     Examples
     --------

@@ -49,8 +49,8 @@ class UpdatableLstsq:
     b : array_like
         ``(m,)``, or several right-hand sides ``(m, k)``.
     keep_q : bool, optional
-        Keep the m by n factor Q too, for twice the work and the memory of the data. With the data,
-        rows then leave without a loss of digits beyond that of the rows themselves; without,
+        Keep the m by n factor Q too, for twice the time and the memory of the data. With the data,
+        rows then leave without a loss of digits beyond the loss by the rows themselves; without,
         ``Q^H b`` loses as many as R does without Q.
     keep_data : bool, optional
         Keep a and b. They are needed to insert columns and for `repair`, and where removals have
@@ -73,7 +73,7 @@ class UpdatableLstsq:
 
     Notes
     -----
-    After k changes the factors are those of a matrix within ``20 n k eps max norm(A_j)`` of the
+    After k changes the factors belong to a matrix within ``20 n k eps max norm(A_j)`` of the
     data, over the matrices so far; without Q a removal of rows keeps
     ``norm(R^H R - A^H A)`` below ``20 n eps max norm(A_j)^2``. With data, each change is a
     refactorisation if this is cheaper by the operation count. `info` counts the correct digits of
@@ -150,7 +150,7 @@ class UpdatableLstsq:
 
         What they lost adds up. Where many rows have come and gone without data, the errors of all
         changes bound it: twice the digits that R, relative to the longest columns so far, has for a
-        condition, and those of the number of changes.
+        condition, and the digits of the number of changes.
         """
         return self._fit.lost
 

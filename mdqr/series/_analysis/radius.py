@@ -114,12 +114,12 @@ def radius(series: PowerSeries, method: str = "auto") -> Radius:
     coefficient from the middle order on, and coefficients that are accurate to a few eps.
     Singularities whose distance is less than a part ``1 / degree`` of their modulus count as one,
     anywhere between them, since these orders may not resolve them. `uncertainty` is 8 or
-    more times what the changes of the last half of the orders say, if errors fall at least as
-    ``k^(-1/2)``, and infinite where changes do not fall, are too few, or leave more than a quarter
-    of the value open: for entire functions, polynomials, two singularities that these orders do not
-    tell apart. Below degree 24 it is at least 1/32 of the value, but for quotients of polynomials
-    that fit more orders than they have coefficients. `value` is infinite where
-    nothing was found, or estimates grow without end; else the last estimate.
+    more times the estimate by the changes of the last half of the orders, if errors fall at least
+    as ``k^(-1/2)``, and infinite where changes do not fall, are too few, or leave more than a
+    quarter of the value open: for entire functions, polynomials, two singularities that these
+    orders do not resolve. Below degree 24 it is at least 1/32 of the value, except for quotients of
+    polynomials that fit more orders than they have coefficients. `value` is infinite where nothing
+    was found, or estimates grow without end; else the last estimate.
 
     Examples
     --------

@@ -315,7 +315,7 @@ class PowerSeries:
         return found
 
     def shift(self, t1: Any) -> PowerSeries:
-        """Return the coefficients about `t1`, as those of a polynomial.
+        """Return the coefficients about `t1`, as for a polynomial.
 
         Orders that were cut off are missing: of a series that goes on, the high ones are wrong.
         """

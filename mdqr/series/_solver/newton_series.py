@@ -86,8 +86,8 @@ def newton_series(
         If `system` is none, or `degree` no integer.
     ValueError
         If shapes do not fit, the system has fewer equations than unknowns, an option is unknown, or
-        there is no higher precision to verify by; if x0 or t0 is not finite, or coefficients leave
-        the range of doubles there.
+        a higher precision to verify by does not exist; if x0 or t0 is not finite, or coefficients
+        leave the range of doubles there.
 
     Warns
     -----

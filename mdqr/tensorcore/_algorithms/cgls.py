@@ -37,7 +37,7 @@ _TINY = 2.0**-900
 class System(NamedTuple):
     """The matrix in float64, row by row or column by column, and its preconditioner.
 
-    `final` says that there is no better one.
+    `final` means that a better one does not exist.
     """
 
     engine: Engine

@@ -31,7 +31,7 @@ _MARGIN = 2.0**-8
 
 
 class Basis(NamedTuple):
-    """``A X = X M`` and ``Y X = I``, but for errors; M is zero between rows of different labels.
+    """``A X = X M`` and ``Y X = I`` up to errors; M is zero between rows of different labels.
 
     Blocks ``(batch, n, n)``; `labels` int64 ``(batch, n)``; `sound`, bool ``(batch,)``, where that
     has all limbs.

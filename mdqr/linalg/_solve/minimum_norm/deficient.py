@@ -44,13 +44,14 @@ class RankInfo(NamedTuple):
     pivots : numpy.ndarray
         The columns of `a`, int64 ``(..., n)``: the first `rank` of them count.
     distance : float or numpy.ndarray
-        Length, in the Frobenius norm of (weighted) rows, of what the other columns have beside
-        these, which is left out: rounding errors of `a` where the rank is exactly that.
+        Length, in the Frobenius norm of (weighted) rows, of the components of the other columns
+        outside of these, which are discarded: rounding errors of `a` where the rank is exactly
+        that.
     condition : float or numpy.ndarray
         Estimated condition of the columns that count, scaled by powers of two.
     error_bound : numpy.ndarray
         Bound of the absolute error of each component of x, as the solution for the matrix without
-        what is left out; float64 of x's shape.
+        the discarded part; float64 of x's shape.
     digits : numpy.ndarray
         Correct decimal digits of each component, from `error_bound`.
     """

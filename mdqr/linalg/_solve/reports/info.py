@@ -92,7 +92,7 @@ class LstsqInfo(Statistics):
     digits : numpy.ndarray
         Correct decimal digits of each component of x, float64 of its shape. A component that is
         zero has all of them if it is shown to be exactly zero, and else none. They refer to the
-        solution of a x = b as stored; `data_digits` is what errors of a and b leave.
+        solution of a x = b as stored; `data_digits` counts the digits within the errors of a and b.
     bound_kind : str
         "proven" for "refine" and for m < n; "estimated": from the condition estimate, or from a
         computed approximate inverse. An array where `method` is one.
@@ -147,11 +147,11 @@ class LstsqInfo(Statistics):
         Float64 of x's shape: `error_bound`, and ``|A^+| |g| + |(A^H A)^-1| |da|^H (|r| + |g|)``,
         ``|g| = |da| |x| + |db|``, in the norm of the weights; if m < n the last term is ``|I - A^+
         A| |da|^H |A^+^H x|`` and products of two errors; and what errors change of ``A^+``. The
-        errors are `data_error` of `lstsq`. Where that says nothing of a
-        or of b, they are half a unit in the last place of the entries, of the precision in which
-        they were given: 53 bits for floats, while integers and exact numbers have that of the work.
-        Infinite where the entries do not determine x. Computed at the first access, from a
-        factorisation in float64 if that converges and m >= n.
+        errors are `data_error` of `lstsq`. If it has no errors of a or of b, they are half a unit
+        in the last place of the entries, of the precision in which they were given: 53 bits for
+        floats, while integers and exact numbers have the working precision. Infinite where the
+        entries do not determine x. Computed at the first access, from a factorisation in float64 if
+        that converges and m >= n.
         """
         fit = self._fit
         if isinstance(fit.system, Wide):

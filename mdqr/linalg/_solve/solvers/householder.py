@@ -1,7 +1,7 @@
 """Householder QR in working precision, refined: estimated bounds.
 
-Right-hand sides whose entries are too far apart for one power of two are cut into pieces. Where a
-component is not shown to have all digits, it is refined further with unknowns of twice the limbs,
+Right-hand sides whose entries span too wide a range for one power of two are cut into pieces. Where
+a component is not shown to have all digits, it is refined further with unknowns of twice the limbs,
 and bounded component by component.
 """
 
