@@ -67,7 +67,7 @@ class MDArray(ArrayBase, Operators, Reductions, Methods, Exports):
 
     def __init__(self, *_: Any, **__: Any) -> None:
         raise TypeError(
-            "MDArray is not called; use mdqr.array(x, precision=mdqr.qd), "
+            "MDArray cannot be constructed directly; use mdqr.array(x, precision=mdqr.qd), "
             "or mdqr.from_limbs(limbs) for limbs that are already there"
         )
 

@@ -16,8 +16,8 @@ from mdqr._precision import PRECISIONS
 
 DESCRIPTION = """\
 Fit a linear model to columns of a text file. The first line names the columns; with --no-header
-they are c0, c1, ... Numbers are read as the decimals they are, not through float64. As many
-digits of an estimate are printed as its error bound, an estimate to first order, leaves."""
+they are c0, c1, ... Numbers are read as decimal numbers, not through float64. Each estimate is
+printed with the digits that its error bound, of first order, guarantees."""
 
 _DELIMITERS = {"tab": "\t", "\\t": "\t", "blanks": None}
 
@@ -38,8 +38,8 @@ def _add_layout(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--header",
         action=argparse.BooleanOptionalAction,
-        help="whether the first line names the columns; default: it does, and names that are all "
-        "numbers are refused",
+        help="whether the first line names the columns; default: it does, and a header of numbers "
+        "is an error",
     )
     group.add_argument(
         "--delimiter",
@@ -53,7 +53,7 @@ def _add_layout(group: argparse._ArgumentGroup) -> None:
         metavar="COUNT",
         type=_count,
         default=0,
-        help="lines to leave out at the beginning, before the header",
+        help="lines to skip at the beginning, before the header",
     )
     group.add_argument(
         "--comments",
@@ -61,7 +61,7 @@ def _add_layout(group: argparse._ArgumentGroup) -> None:
         type=_text,
         action="append",
         default=[],
-        help="what begins a comment, such as '#'; may be given several times; default: nothing",
+        help="start of a comment, such as '#'; may be given several times; default: none",
     )
     group.add_argument(
         "--decimal",
@@ -86,7 +86,9 @@ def _add_layout(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_model(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--target", metavar="COLUMN", help="what to fit; default: the last column")
+    group.add_argument(
+        "--target", metavar="COLUMN", help="the column to fit; default: the last one"
+    )
     group.add_argument(
         "--features",
         metavar="COLUMN[,COLUMN...]",
@@ -103,7 +105,7 @@ def _add_model(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--intercept",
         action=argparse.BooleanOptionalAction,
-        help="whether there is a constant term; default: there is",
+        help="whether the model has a constant term; default: it has",
     )
     group.add_argument(
         "--formula",
@@ -215,7 +217,7 @@ def _delimiter(text: str) -> str | None:
 
 def _text(text: str) -> str:
     if not text:
-        raise argparse.ArgumentTypeError("what begins a comment must not be empty")
+        raise argparse.ArgumentTypeError("the start of a comment must not be empty")
     return text
 
 

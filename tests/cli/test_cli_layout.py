@@ -109,7 +109,7 @@ def test_one_column_that_looks_like_more(run, tmp_path, between, option):
         (["--delimiter", "ab"], "the delimiter must be one character, tab or blanks; got 'ab'"),
         (["--delimiter", '"'], "the delimiter must be one character"),
         (["--skip-rows", "-1"], "wanted an integer from 0; got '-1'"),
-        (["--comments", ""], "what begins a comment must not be empty"),
+        (["--comments", ""], "the start of a comment must not be empty"),
     ],
 )
 def test_layouts_that_are_none(run, capsys, arguments, message):

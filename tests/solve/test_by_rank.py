@@ -237,7 +237,9 @@ def test_truncation_by_default_is_said():
     """Float64 entries count as rounded in pinv and null_space; values below that may be exact."""
     a = np.array([[1.0, 1.0], [1.0, 1.0 + 2.0**-52]])
     for function in (pinv, null_space):
-        with pytest.warns(mdqr.PrecisionWarning, match="1 singular values count as zero"):
+        with pytest.warns(
+            mdqr.PrecisionWarning, match="1 singular value is below the rounding error"
+        ):
             function(a, precision=mdqr.qd)
         function(a, 0.0, precision=mdqr.qd)
         function(a, 1e-9, precision=mdqr.qd)

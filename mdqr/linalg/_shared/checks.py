@@ -124,7 +124,7 @@ def raise_nonfinite(function: str, name: str, block: Block, is_complex: bool) ->
     """Raise the LinAlgError that names the first column of `block` that is not finite."""
     raise np.linalg.LinAlgError(
         f"{function}: {where_not_finite(name, block, is_complex)} is NaN or infinite; "
-        "remove or mend these entries first"
+        "remove or replace these entries first"
     )
 
 

@@ -332,10 +332,11 @@ def _warn_of_truncation(function: str, given: Inputs, s: MDArray, kept: Any) -> 
     least = _part_of_largest(s, max(given.shape(0)[-2:]) * given.work.eps)
     count = int(((s > least) & ~kept).sum())
     if count:
+        values = "value is" if count == 1 else "values are"
         warnings.warn(
-            f"{function}: {count} singular values count as zero to the precision of the entries "
-            f"of a, and are not in {given.work.name}: rtol=0 says that the entries are exact, a "
-            "tolerance what they hold",
+            f"{function}: {count} singular {values} below the rounding error of the entries of a "
+            f"and treated as zero, although not zero in {given.work.name}: pass rtol=0 if the "
+            "entries are exact, or rtol=r for relative errors of r",
             PrecisionWarning,
             stacklevel=3,
         )

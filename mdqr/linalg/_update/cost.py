@@ -178,7 +178,7 @@ def spike_work(engine: Engine, rows: int, columns: int, q_rows: int, p: int) -> 
 
 
 def orthogonalization_work(size: Size) -> Work:
-    """Work of orthogonalizing against a thin Q: one pass, which usually is enough."""
+    """Work of orthogonalising against a thin Q: one pass, which usually is enough."""
     m, n, p = size.m, size.n, size.p
     return Work(float(m) * n * p + 4.0 * m * p * p, p, float(m) * p, 3)
 
