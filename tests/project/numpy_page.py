@@ -16,10 +16,10 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "numpy.md"
 
 HEAD = """# NumPy's functions
 
-NumPy's functions take MDArrays and call those of mdqr: `np.sort(a)` is `mdqr.sort(a)`, and
+NumPy's functions take MDArrays and call mdqr's functions: `np.sort(a)` is `mdqr.sort(a)`, and
 `scipy.special.gammaln(a)` is `mdqr.lgamma(a)`. Options
 that mdqr's function does not have raise TypeError, as do functions that are not listed; the message
-says the way out. Nothing is rounded to float64 on the way.
+suggests an alternative. Nothing is rounded to float64.
 
 <!-- Made by tests/project/numpy_page.py from the tables in mdqr/_array/tables.py. -->
 
