@@ -152,7 +152,7 @@ class MDArray(ArrayBase, Operators, Reductions, Methods, Exports):
                 return self.ravel()[position[0]]
             if len(position) != self.ndim:
                 raise ValueError(
-                    f"item() wants one flat index or {self.ndim} integers; got {position}"
+                    f"item() needs one flat index or {self.ndim} integers; got {position}"
                 )
             return self[position]
         if self.size != 1:

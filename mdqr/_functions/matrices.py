@@ -97,7 +97,7 @@ def diag(v: Any, k: int = 0) -> MDArray:
     if len(ops.shape) == 2:
         return ops.wrap(block.diagonal(k, front, front + 1).copy())
     if len(ops.shape) != 1:
-        raise ValueError(f"diag wants one axis or two; the shape is {ops.shape}")
+        raise ValueError(f"diag needs one axis or two; the shape is {ops.shape}")
     size = ops.shape[0] + abs(k)
     xp = planes.namespace(block)
     matrix = xp.zeros((*block.shape[:front], size, size))
@@ -215,7 +215,7 @@ def vander(
     """
     points = creation.asarray(x, precision=precision)
     if points.ndim != 1:
-        raise ValueError(f"vander wants points along one axis; got shape {points.shape}")
+        raise ValueError(f"vander needs points along one axis; got shape {points.shape}")
     columns = len(points) if N is None else operator.index(N)
     if columns < 0:
         raise ValueError(f"the number of columns must not be negative; got {columns}")
@@ -237,6 +237,6 @@ def vander(
 def _triangle(which: str, m: Any, k: int) -> MDArray:
     ops = promote(m)
     if len(ops.shape) < 2:
-        raise ValueError(f"{which} wants at least two axes; the shape is {ops.shape}")
+        raise ValueError(f"{which} needs at least two axes; the shape is {ops.shape}")
     (block,) = ops.blocks
     return ops.wrap(getattr(planes.namespace(block), which)(block, operator.index(k)))

@@ -61,7 +61,7 @@ def polyval(p: Any, x: Any, *, increasing: bool = False) -> MDArray:
     coefficients, points = (ops.wrap(block) for block in ops.full_blocks())
     if coefficients.ndim != 1:
         raise ValueError(
-            f"polyval wants the coefficients along one axis; got shape {coefficients.shape}"
+            f"polyval needs the coefficients along one axis; got shape {coefficients.shape}"
         )
     if increasing:
         coefficients = flip(coefficients)
@@ -100,7 +100,7 @@ def polyder(p: Any, m: int = 1) -> MDArray:
     """
     given, order = operand(p), operator.index(m)
     if given.ndim != 1:
-        raise ValueError(f"polyder wants the coefficients along one axis; got {given.shape}")
+        raise ValueError(f"polyder needs the coefficients along one axis; got {given.shape}")
     if order < 0:
         raise ValueError(f"m must not be negative; got {m}")
     for _ in range(order):
@@ -185,7 +185,7 @@ def polyfit(
     points, values = (asarray(v, precision=target, device=place) for v in (x, y))
     if points.ndim != 1 or values.shape[:1] != points.shape or values.ndim > 2:
         raise ValueError(
-            f"polyfit wants a vector of points and as many values; got {points.shape} and "
+            f"polyfit needs a vector of points and as many values; got {points.shape} and "
             f"{values.shape}"
         )
     squares, exponent, count = None, 0, len(points)

@@ -55,7 +55,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     if n < 0:
         raise ValueError(f"n must not be negative; got {n}")
     if not given.ndim:
-        raise ValueError("diff wants at least one axis; got a 0-d array")
+        raise ValueError("diff needs at least one axis; got a 0-d array")
     if n == 0:
         return given
     place = counted_axis(axis, given.ndim)
@@ -297,7 +297,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> MDArray:
     if any(len(ops.wrap(block).shape) > 1 for block in ops.blocks) or not (
         long.size and short.size
     ):
-        raise ValueError("convolve wants two vectors with values")
+        raise ValueError("convolve needs two vectors with values")
     if mode not in ("full", "same", "valid"):
         raise ValueError(f'mode is "full", "same" or "valid"; got {shown(mode)}')
     if long.size < short.size:

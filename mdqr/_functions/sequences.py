@@ -77,7 +77,7 @@ def linspace(
     target = _precision_for("linspace", precision, dtype, start, stop)
     count = operator.index(num)
     if count < 0:
-        raise ValueError(f"linspace wants a number of values that is not negative; got {count}")
+        raise ValueError(f"linspace needs a number of values that is not negative; got {count}")
     first, last = (
         creation.array(end, precision=target, dtype=dtype, device=device) for end in (start, stop)
     )
@@ -145,7 +145,7 @@ def arange(
     numbers = [creation.array(x, precision=target, dtype=float, device=device) for x in given]
     first, last, stride = map(_fraction, given, numbers)
     if not stride:
-        raise ValueError(f"arange wants a step that is not zero; got {shown(step)}")
+        raise ValueError(f"arange needs a step that is not zero; got {shown(step)}")
     count = max(0, math.ceil((last - first) / stride))
     place = numbers[2].device
     with filled.memory_guard((count,), target, False, place):
@@ -193,13 +193,13 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> MDArray:
     shapes = [block.shape[front:] for block in blocks]
     if len(set(map(len, shapes))) > 1:
         raise ValueError(
-            "concatenate wants arrays with as many axes each; got the shapes "
+            "concatenate needs arrays with as many axes each; got the shapes "
             f"{', '.join(map(str, shapes))}"
         )
     place = _place(axis or 0, len(shapes[0]))
     if len({(*shape[:place], None, *shape[place + 1 :]) for shape in shapes}) > 1:
         raise ValueError(
-            f"concatenate wants arrays that differ in axis {place} only; got the shapes "
+            f"concatenate needs arrays that differ in axis {place} only; got the shapes "
             f"{', '.join(map(str, shapes))}"
         )
     return ops.wrap(planes.namespace(blocks[0]).concatenate(blocks, axis=place + front))
@@ -239,7 +239,7 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> MDArray:
     front = planes.lead(ops.is_complex)
     shapes = sorted({block.shape[front:] for block in blocks})
     if len(shapes) > 1:
-        raise ValueError(f"stack wants arrays of one shape; got {shapes}")
+        raise ValueError(f"stack needs arrays of one shape; got {shapes}")
     planes.check_axes(len(shapes[0]) + 1, ops.is_complex)
     place = _place(axis, len(shapes[0]) + 1)
     return ops.wrap(planes.namespace(blocks[0]).stack(blocks, axis=place + front))
@@ -257,7 +257,7 @@ def _precision_for(
 def _fraction(x: Any, rounded: MDArray) -> Fraction:
     """Return the exact value of a number; what is rounded to zero is zero."""
     if rounded.ndim or not np.isfinite(rounded._block[0]):
-        raise ValueError(f"arange wants finite scalars; got {rounded}")
+        raise ValueError(f"arange needs finite scalars; got {rounded}")
     while isinstance(x, np.ndarray):
         x = x[()]
     is_array = isinstance(x, ArrayBase)
@@ -277,7 +277,7 @@ def _full_blocks(function: str, arrays: Sequence[Any], axis: Any) -> tuple[list[
         If the second array stands where the axis belongs.
     """
     if isinstance(axis, (ArrayBase, np.ndarray, list, tuple)):
-        raise TypeError(f"{function} wants the arrays in one list, as in mdqr.{function}([a, b])")
+        raise TypeError(f"{function} needs the arrays in one list, as in mdqr.{function}([a, b])")
     if isinstance(arrays, ArrayBase):
         arrays = list(arrays)
     if not len(arrays):

@@ -227,7 +227,7 @@ def _check_file(function: str, file: Any, method: str) -> None:
     """Raise TypeError unless `file` is a name, a path or has the method of a file."""
     if not isinstance(file, (str, PathLike)) and not hasattr(file, method):
         raise TypeError(
-            f"{function} wants the name of a file, a path or a binary file; "
+            f"{function} needs the name of a file, a path or a binary file; "
             f"got {type(file).__name__}" + (": use io.BytesIO" if isinstance(file, bytes) else "")
         )
 

@@ -80,7 +80,7 @@ class Form:
             self.delimiter in (",", ".") or any(c in mark for mark in self.comments for c in ",.")
         ):
             raise ValueError(
-                f"decimal=',' wants another character between fields, such as ';', and comments "
+                f"decimal=',' needs another character between fields, such as ';', and comments "
                 f"without commas and points; got {self.delimiter!r} and {self.comments}"
             )
 

@@ -1,4 +1,4 @@
-"""One number as a format specification wants it."""
+"""One number as a format specification needs it."""
 
 from __future__ import annotations
 

@@ -234,5 +234,5 @@ def triu(x: Any, /, *, k: int = 0) -> Any:
 
 def _matrix(name: str, x: Any) -> Any:
     if x.ndim < 2:
-        raise ValueError(f"{name} wants at least two axes; the shape is {x.shape}")
+        raise ValueError(f"{name} needs at least two axes; the shape is {x.shape}")
     return x

@@ -56,7 +56,7 @@ def check(name: str, arrays: tuple[Any, ...]) -> None:
     """Raise TypeError unless there is an array, and no Python float beside integer arrays."""
     if not any(map(is_array, arrays)):
         kinds = ", ".join(type(x).__name__ for x in arrays)
-        raise TypeError(f"{name} wants an array; got {kinds}: use asarray")
+        raise TypeError(f"{name} needs an array; got {kinds}: use asarray")
     if any(isinstance(x, (float, complex)) for x in arrays):
         raise TypeError(
             f"{name} of integers and a float would be rounded to float64; convert the integers "

@@ -126,7 +126,7 @@ def promoted(default: Precision, *given: Any) -> Any:
     others = [x for x in given if not isinstance(x, (int, float, complex))]
     dtypes = [known(x.dtype if dispatch.is_array(x) else x) for x in others]
     if not dtypes:
-        raise ValueError("result_type wants an array or a dtype")
+        raise ValueError("result_type needs an array or a dtype")
     floats = [x for x in dtypes if isinstance(x, DType)]
     inexact = any(isinstance(x, (float, complex)) for x in numbers)
     if not floats and not inexact:

@@ -151,7 +151,7 @@ def test_commas_comments_and_compression(run, tmp_path, plain):
         ("x,y,\n1,2,\n", [], "the last column has no name, as where lines end with a delimiter"),
         ("x;y\n1,5;2\n", ["--delimiter", ";"], "is that a decimal comma? give --decimal ,\n"),
         ("x;y\n1.5;2\n", ["--delimiter", ";", "--decimal", ","], "a number has no point"),
-        ("x,y\n1,2\n", ["--decimal", ","], "wants another character between fields, such as ';'"),
+        ("x,y\n1,2\n", ["--decimal", ","], "needs another character between fields, such as ';'"),
         ("x,y\n1,\xff\n", [], "is not UTF-8 text"),
         ("x,y\n1_0,2\n", [], "cannot read '1_0' as a number"),
     ],

@@ -317,9 +317,9 @@ def test_pickles_of_any_memory():
 
 @pytest.mark.parametrize("file", [None, b"x", 3, [1]], ids=repr)
 def test_what_is_no_file_is_refused(file):
-    with pytest.raises(TypeError, match=rf"mdqr\.load wants .*; got {type(file).__name__}"):
+    with pytest.raises(TypeError, match=rf"mdqr\.load needs .*; got {type(file).__name__}"):
         mdqr.load(file)
-    with pytest.raises(TypeError, match=rf"mdqr\.save wants .*; got {type(file).__name__}"):
+    with pytest.raises(TypeError, match=rf"mdqr\.save needs .*; got {type(file).__name__}"):
         mdqr.save(file, mdqr.qd(1))
 
 

@@ -107,7 +107,7 @@ def test_a_decimal_comma_is_suggested():
     with pytest.raises(ValueError, match=r"cannot read '1,5'.*a decimal comma\? give decimal=','"):
         read("1,5;2\n", delimiter=";")
     for options in ({}, {"delimiter": "."}, {"delimiter": ";", "comments": ".."}):
-        with pytest.raises(ValueError, match="wants another character between fields"):
+        with pytest.raises(ValueError, match="needs another character between fields"):
             read("1,5\n", decimal=",", **options)
     with pytest.raises(ValueError, match=r"decimal must be '\.' or ','"):
         read("1;5\n", decimal=";")

@@ -256,7 +256,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     is_complex = [getattr(x, "is_complex", np.iscomplexobj(x)) for x in xi]
     vectors = [x if z else x.real for x, z in zip(vectors, is_complex, strict=True)]
     if any(x.ndim > 1 for x in vectors):
-        raise ValueError(f"meshgrid wants vectors; got shapes {[x.shape for x in vectors]}")
+        raise ValueError(f"meshgrid needs vectors; got shapes {[x.shape for x in vectors]}")
     count = len(vectors)
     places = list(range(count))
     if indexing == "xy":

@@ -129,7 +129,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     ops = promote(a, v)
     known, wanted = (ops.wrap(block) for block in ops.full_blocks())
     if known.ndim != 1:
-        raise ValueError(f"searchsorted wants a vector; the shape is {known.shape}")
+        raise ValueError(f"searchsorted needs a vector; the shape is {known.shape}")
     if sorter is not None:
         known = known[integers(sorter, known._block)]
     xp = planes.namespace(known._block)

@@ -135,7 +135,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> MDArray:
     ops = promote(x1, x2)
     given = [ops.wrap(block) for block in ops.blocks]
     if not all(x.ndim for x in given):
-        raise ValueError("vecdot wants at least one axis of both operands")
+        raise ValueError("vecdot needs at least one axis of both operands")
     left, right = (moveaxis(x, axis, -1) for x in given)
     if left.shape[-1] != right.shape[-1]:
         raise ValueError(
@@ -209,7 +209,7 @@ def cross(a: Any, b: Any, *, axis: int = -1) -> MDArray:
     ops = promote(a, b)
     left, right = (moveaxis(ops.wrap(block), axis, -1) for block in ops.full_blocks())
     if left.shape[-1] != 3 or right.shape[-1] != 3:
-        raise ValueError(f"cross wants vectors of 3 values; got {left.shape} and {right.shape}")
+        raise ValueError(f"cross needs vectors of 3 values; got {left.shape} and {right.shape}")
     x, y = ([part[..., i] for i in range(3)] for part in (left, right))
     turns = ((1, 2), (2, 0), (0, 1))
     return stack([x[i] * y[j] - x[j] * y[i] for i, j in turns], counted_from_end(axis, left, right))

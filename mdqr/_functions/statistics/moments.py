@@ -210,7 +210,7 @@ def cov(
     given = map(ops.wrap, ops.full_blocks())
     rows = [x if rowvar or x.ndim < 2 else x.T for x in given]
     if any(x.ndim > 2 for x in rows):
-        raise ValueError(f"cov wants at most two axes; got {[x.ndim for x in rows]}")
+        raise ValueError(f"cov needs at most two axes; got {[x.ndim for x in rows]}")
     variables = vstack(rows)
     count = variables.shape[1]
     taken = ddof if ddof is not None else 0 if bias else 1

@@ -176,7 +176,7 @@ def _product(
     callback: Callback | None,
     devices: list[int],
 ) -> Block:
-    """Multiply; by blocks of columns where the caller wants to hear of them."""
+    """Multiply; by blocks of columns where the caller needs to hear of them."""
     kind, total = inputs.kind, int(b.shape[-1])
     *batch, m, k = planes.value_shape(a, inputs.is_complex)
     if method != "direct" and 0 not in (*batch, m, k, total):

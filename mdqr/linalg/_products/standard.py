@@ -137,7 +137,7 @@ def outer(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> M
     """
     left, right = _pair(x1, x2, precision)
     if left.ndim != 1 or right.ndim != 1:
-        raise ValueError(f"outer wants two vectors; got shapes {left.shape} and {right.shape}")
+        raise ValueError(f"outer needs two vectors; got shapes {left.shape} and {right.shape}")
     return reductions.outer(left, right)
 
 

@@ -116,7 +116,7 @@ def choose(update: Update, method: str = "auto") -> Way:
 
 
 def execute(update: Update, method: str) -> UpdateResult:
-    """Return the new factors as the caller wants them."""
+    """Return the new factors as the caller needs them."""
     known = update.factors
     if not known.check:
         return known.numbers.result(*_changed(update, method)[:2])
