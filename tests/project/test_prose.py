@@ -47,11 +47,11 @@ PATTERNS = {
 }
 # In pages, and in docstrings; ``python tests/project/test_prose.py`` counts.
 CEILINGS = {
-    "what ... as a subject": (6, 42),
+    "what ... as a subject": (4, 42),
     "what ... leaves": (1, 80),
     "a thing that says": (7, 101),
     "the work": (0, 46),
-    "beside": (2, 17),
+    "beside": (1, 17),
     "that of": (1, 210),
     "is no": (1, 14),
     "right to": (0, 6),
@@ -59,7 +59,7 @@ CEILINGS = {
     "some N": (0, 3),
     "but for": (0, 22),
     "far sizes": (0, 13),
-    "wanted": (0, 33),
+    "wanted": (0, 30),
     "way": (2, 21),
     "serves": (0, 7),
     "stands": (1, 37),
@@ -133,7 +133,7 @@ def test_patterns_of_dialect_are_few(name):
 
 def test_sentences_are_short_where_a_reader_begins():
     assert long_share(FIRST, 30) <= 0.02
-    assert long_share(PAGES, 30) <= 0.13
+    assert long_share(PAGES, 30) <= 0.12
 
 
 def test_docstrings_begin_with_no_question():
