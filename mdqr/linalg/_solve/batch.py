@@ -63,7 +63,7 @@ class Batch:
     def answer(self, problem: Problem, *, is_raised: bool = False) -> Answer | None:
         """Return the answer for the whole batch, `kept` where it was solved; None if nowhere.
 
-        `is_raised` tells whether some were solved in the next precision.
+        `is_raised`: whether some were solved in the next precision.
         """
         if len(self._served) == 1 and not self.left.any() and self._served[0].chosen is None:
             return self._served[0].answer

@@ -100,8 +100,8 @@ def cond(
     Raises
     ------
     ValueError
-        If `p` is not a norm, or a matrix has no entries, or is not square where `p` is not None, 2 or
-        -2.
+        If `p` is not a norm, or a matrix has no entries, or is not square where `p` is not None, 2
+        or -2.
     numpy.linalg.LinAlgError
         As `svd`.
 

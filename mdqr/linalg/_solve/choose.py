@@ -36,6 +36,8 @@ def choose(
 ) -> Answer:
     """Solve a problem, each matrix of a batch by the first solver that shows all its digits.
 
+    With fewer rows than columns one solver takes all.
+
     Parameters
     ----------
     problem : Problem

@@ -185,7 +185,8 @@ def lstsq(
 
     Notes
     -----
-    Each matrix of a batch is solved by its own method, reported in ``info.method``.
+    Each matrix of a batch is solved by its own method, reported in ``info.method``; if m < n, all
+    by one method.
 
     **"refine"** starts in float64. The columns of A are scaled by powers of two, and X is the
     float64 inverse of R, from ``A = Q R``. One iteration is ``x += X X^H A^H W (b - A x)``
