@@ -49,7 +49,7 @@ def perturbed(known, size, rng):
 
 
 def error_over_bound(error, bound):
-    """How near an error comes to its bound."""
+    """The quotient of an error and its bound."""
     bound = Fraction(float(bound))
     assert error <= bound
     return float(error / bound)

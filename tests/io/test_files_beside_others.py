@@ -1,4 +1,4 @@
-"""What stands in files beside numbers: streams that stay open, exponents of Fortran as marks."""
+"""Files with more than numbers: streams that stay open, exponents of Fortran as comment marks."""
 
 from __future__ import annotations
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 
-_TESTS = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(_TESTS), str(_TESTS / "support")]
-
-from mutants.run import main  # noqa: E402
-
 if __name__ == "__main__":
-    main()
+    tests = Path(__file__).resolve().parents[1]
+    # The folders that pytest has on the path.
+    sys.path[:0] = [str(tests), str(tests / "support")]
+    import_module("mutants.run").main()

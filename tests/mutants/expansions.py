@@ -36,7 +36,7 @@ def _coefficients(precision: Precision) -> Iterator[float]:
 
 
 def _denominators(precision: Precision) -> Iterator[float]:
-    """What rounding does to coefficients of denominators of exact quotients."""
+    """Rounding errors of the denominators of exact quotients, over their bounds."""
     for trial in range(_TRIALS):
         rng = np.random.default_rng(trial)
         p, q = ([Fraction(int(v), 8) for v in rng.integers(-8, 9, 3)] for _ in range(2))

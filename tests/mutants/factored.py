@@ -1,4 +1,4 @@
-"""What is known of factors, of approximate inverses and of residuals, against exact differences."""
+"""Bounds of factors, approximate inverses and residuals, against exact differences."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _factors(precision: Precision) -> Iterator[float]:
 
 
 def _of_factors(system: Any, part: Any, eps: float) -> Iterator[float]:
-    """What one step leaves, and what approximate inverses leave of I."""
+    """Errors after one step, and residuals of approximate inverses, over their bounds."""
     limit = augmented.contraction_limit(system, condition(system.triangle), eps)
     if not (limit < 0.1).all():
         return
@@ -132,7 +132,7 @@ def _shortest(precision: Precision) -> Iterator[float]:
 
 
 def _inverses(precision: Precision) -> Iterator[float]:
-    """What approximate inverses leave of I."""
+    """Residuals ``I - X A`` of approximate inverses, over their bounds."""
     for shape in ("square", "tall"):
         for system, _ in _solved(precision, shape):
             made = approximate_inverse(system.backend, system.a, system.checks, kind=system.kind)

@@ -1,4 +1,4 @@
-"""What notices a bound that is too small: claims of the package against exact results.
+"""Judges of bounds that are too small: claims of the package against exact results.
 
 A judge yields ``log2(error / bound)`` for one claim after the other: above 0 the claim is false.
 """

@@ -33,7 +33,7 @@ class Outcome(NamedTuple):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether it survives, or is noticed where the registry says that nothing does."""
+        """True if it survives, or is noticed against the registry."""
         return bool(self.judge) == bool(self.mutant.survives)
 
     def row(self) -> str:

@@ -192,7 +192,7 @@ def _hermitian(precision: Precision, rng: Any, trial: int) -> Iterator[float]:
 
 
 def _singular(precision: Precision, rng: Any, trial: int) -> Iterator[float]:
-    """What residuals have outside of the span of U, which is off."""
+    """Parts of residuals outside of the span of an inexact U, over their bounds."""
     n = 2 + trial % 3
     a, noise = (cases.random(n + 3, n, precision, float, rng) for _ in range(2))
     u, s, vh = mdqr.linalg.svd(a, full_matrices=False)
@@ -241,7 +241,7 @@ def _over_fractions(wrong: Any, bounds: np.ndarray) -> Iterator[float]:
 
 
 def _general(precision: Precision, rng: Any, trial: int) -> Iterator[float]:
-    """What ``A X - X M`` and ``A X - B X M`` lose, and ``B X``."""
+    """Rounding errors of ``A X - X M``, ``A X - B X M`` and ``B X``, over their bounds."""
     n, kind = 2 + trial % 3, Kind(precision.limbs, True)
     a, b, x, m = (_random(n, precision, rng, complex) for _ in range(4))
     blocks = [_block(each, kind) for each in (a, b, x, m)]

@@ -199,7 +199,7 @@ def test_no_convergence_is_said(monkeypatch):
 
 @pytest.mark.parametrize("function", [svd, mdqr.linalg.eigh])
 def test_one_turn_in_each_precision(function, multiple, dtype, monkeypatch):
-    """Where angles are small from LAPACK on: errors are cubed."""
+    """Angles that LAPACK leaves small: each turn cubes their errors."""
     found = []
 
     def products(backend, gram, exponents, kind):
