@@ -9,7 +9,7 @@
 
 writes the options of one group of ``mdqr lstsq``, each with its help and with what the page adds.
 Without a group these are description, usage and what belongs to no group; without a name it is
-about ``mdqr`` itself. `tests/project/test_command_line_page.py` compares page and parser.
+about ``mdqr`` itself. `tests/pages/test_command_line_page.py` compares page and parser.
 """
 
 from __future__ import annotations

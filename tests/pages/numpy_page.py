@@ -1,6 +1,6 @@
 """The page of NumPy's functions that MDArrays answer, made from the tables of `mdqr._array`.
 
-``python tests/project/numpy_page.py`` writes it.
+``python tests/pages/numpy_page.py`` writes it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NumPy's functions take MDArrays and call mdqr's functions: `np.sort(a)` is `mdqr
 that mdqr's function does not have raise TypeError, as do functions that are not listed; the message
 suggests an alternative. Nothing is rounded to float64.
 
-<!-- Made by tests/project/numpy_page.py from the tables in mdqr/_array/tables.py. -->
+<!-- Made by tests/pages/numpy_page.py from the tables in mdqr/_array/tables.py. -->
 
 """
 

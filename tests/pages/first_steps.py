@@ -1,6 +1,6 @@
 """What a newcomer does first, from the README and the docs, with the mdqr that is installed.
 
-``python tests/project/first_steps.py [PAGE ...]`` runs what the README shows, and then the first
+``python tests/pages/first_steps.py [PAGE ...]`` runs what the README shows, and then the first
 block of code of each page. The source tree is not on the path then.
 """
 

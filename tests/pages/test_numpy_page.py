@@ -8,7 +8,7 @@ import mdqr
 
 
 def test_the_page_is_that_of_the_tables():
-    assert PAGE.read_text() == page(), "python tests/project/numpy_page.py writes it anew"
+    assert PAGE.read_text() == page(), "python tests/pages/numpy_page.py writes it anew"
 
 
 def test_what_the_page_names_is_there():

@@ -45,7 +45,7 @@ PATTERNS = {
     "in place of": r"\bin (?:the )?place of\b",
     "shall": r"\bshall\b",
 }
-# In pages, and in docstrings; ``python tests/project/test_prose.py`` counts.
+# In pages, and in docstrings; ``python tests/pages/test_prose.py`` counts.
 CEILINGS = {
     "what ... as a subject": (4, 42),
     "what ... leaves": (1, 80),
