@@ -26,15 +26,15 @@ from mdqr.linalg._solve.refine.approximate_inverse import UP, ApproximateInverse
 class Basis:
     """X and ``2**q B`` in float64, and bounds of the errors of solutions.
 
-    `solve` returns y near that of ``A A^H y = v``, of `limbs` limbs, and `image` the moduli of
-    ``X^H v``, which are as large as those of ``A^H y``, within ``unit |X^H| |v|``. `a`, `x` and `b`
+    `step` returns y near that of ``A A^H y = v``, of `limbs` limbs, with the moduli of ``X^H v``;
+    `image` returns these alone, which are as large as those of ``A^H y``, within ``unit |X^H| |v|``. `a`, `x` and `b`
     are moduli of A, X and ``2**q B``, that within ``loose |A^H| |X|``; `rate` ``(..., 1, 1)`` is
     alpha.
     """
 
     system: Wide
     limbs: int
-    solve: Callable[[Block], Block]
+    step: Callable[[Block], tuple[Block, Block]]
     image: Callable[[Block], Block]
     unit: float
     a: Block
@@ -51,14 +51,15 @@ class Basis:
         x = inverse.native
         b = xp.abs(turned(a) @ x)
 
-        def solve(v: Block) -> Block:
-            return inverse.times(v)
+        def step(v: Block) -> tuple[Block, Block]:
+            image = inverse.image(v)
+            return inverse.applied(image), system.size(image)
 
         def image(v: Block) -> Block:
             return system.size(inverse.image(v))
 
         unit = 2.0 * (x.shape[-1] + 8) * (4 if is_complex else 1) * U
-        return cls(system, 1, solve, image, unit, xp.abs(a), xp.abs(x), b, unit, inverse.rate)
+        return cls(system, 1, step, image, unit, xp.abs(a), xp.abs(x), b, unit, inverse.rate)
 
     @classmethod
     def of_factors(cls, system: Wide) -> Basis:
@@ -68,8 +69,9 @@ class Basis:
         factor = 2 if kind.is_complex else 1
         one, (inverse, held) = system.tall.identity(), system.inverses()
 
-        def solve(v: Block) -> Block:
-            return triangle.solve(triangle.solve(system.rounded(v), "C"))
+        def step(v: Block) -> tuple[Block, Block]:
+            image = triangle.solve(system.rounded(v), "C")
+            return triangle.solve(image), system.size(image)
 
         def image(v: Block) -> Block:
             v, turned = system.rounded(v), inverse.swapaxes(-1, -2)
@@ -84,7 +86,7 @@ class Basis:
         left = _frobenius(system.size(h))
         left = left + (n + 12) * factor * eps * (_frobenius(system.size(b)) ** 2 + m**0.5)
         rate = (left + off * (2.0 * (1.0 + left) ** 0.5 + off)) * UP
-        return cls(system, kind.limbs, solve, image, loose, a, x, system.size(held), loose, rate)
+        return cls(system, kind.limbs, step, image, loose, a, x, system.size(held), loose, rate)
 
     def bound(self, f: Block, error: Block, g: Block) -> Block:
         """Bound the errors of unknowns, in their units, by f, its errors and the sizes of g."""

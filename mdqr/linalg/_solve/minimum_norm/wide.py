@@ -171,7 +171,7 @@ class Wide(System):
 
     def _product(self, a: Block, x: Block, c: Block | None, limbs: int, *, adjoint: bool) -> Block:
         field = self.kind.is_complex
-        a, x = (planes.first_limbs(block, field, limbs) for block in (a, x))
+        a, x = planes.first_limbs(a, field, limbs), planes.first_limbs(x, field, limbs)
         c = None if c is None else planes.first_limbs(c, field, limbs)
         kind = self.kind._replace(limbs=limbs)
         return self.backend.matmul(a, x, conj_a=adjoint, c=c, subtract=not adjoint, kind=kind)

@@ -63,7 +63,11 @@ class ApproximateInverse:
 
     def times(self, v: Block) -> Block:
         """Return the step that a residual ``b - A x``, or ``A^H (b - A x)``, asks for."""
-        return self._product(v if self.is_square else self.image(v))
+        return self.applied(v if self.is_square else self.image(v))
+
+    def applied(self, v: Block) -> Block:
+        """Return ``X v``."""
+        return self._product(v)
 
     def image(self, v: Block) -> Block:
         """Return ``X^H v``: of a gradient, what lies in the range of A, in an orthonormal basis."""

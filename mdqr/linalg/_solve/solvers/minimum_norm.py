@@ -255,8 +255,8 @@ class _Refinement:
         gain, level = -np.log2(min(float(rate), _PROGRESS)), 0
         known = 0.0
         for _ in range(_MOST_STEPS):
-            step = self.basis.solve(rest)
-            size = scaling.largest(self.basis.image(rest), -2, 0.0)
+            step, image = self.basis.step(rest)
+            size = scaling.largest(image, -2, 0.0)
             self.sizes.append(size)
             share = xp.where(size > 0.0, size / self.sizes[0], 0.0)
             (share,) = system.checks.settle(scaling.largest(share, None, 0.0))
