@@ -275,4 +275,4 @@ def roots(p: Any) -> MDArray:
     """
     from mdqr.linalg._roots.roots import found_with_info
 
-    return found_with_info("roots", operand(p), None, None, stacklevel=3).roots
+    return found_with_info("roots", operand(p), None, None).roots

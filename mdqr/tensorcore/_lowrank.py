@@ -127,7 +127,7 @@ def _tall(a: Block, r: int, plan: Plan) -> tuple[Block, Block, Block]:
     square = big.T @ big
     if _weighted_departure(engine, q, big, square) > _TOLERANCE * max(plan.form.unit, 2.0**-22):
         passes.repeat()
-        passes.warn(stacklevel=5)
+        passes.warn()
         big = xp.ldexp(triangle.astype(np.float64), shifts)
         square = big.T @ big
     _, vectors = xp.linalg.eigh(square)

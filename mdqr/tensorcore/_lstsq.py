@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mdqr._backend.float_panels import CUTOFF
-from mdqr._errors import PrecisionWarning, shown
+from mdqr._errors import shown, warn_of_precision
 from mdqr._io.format import summary
 from mdqr._limbs.device import is_cuda_array
 from mdqr._limbs.planes import Block
@@ -300,10 +299,8 @@ def _warn(found: Iterate | None) -> None:
         unknown = ", with an R of unknown accuracy," if np.isnan(found.condition) else ""
         gradient = found.gradient.max(initial=0.0)
         why = f"gradients stayed at {gradient:.1e} of b{unknown} for {found.iterations} iterations"
-    warnings.warn(
+    warn_of_precision(
         f"lstsq: {why}; solved by QR in float64 instead",
-        PrecisionWarning,
-        stacklevel=4,
     )
 
 

@@ -95,6 +95,6 @@ def _basis(a: Block, plan: Plan) -> Basis:
     q, _ = engine.load(a[:, : min(a.shape)], scaled=True)
     passes = Passes(engine, plan, q, None)
     passes.repeat()
-    passes.warn(stacklevel=4)
+    passes.warn()
     q = q.astype(a.dtype, order="F", copy=False)
     return Basis(q, passes.departure, passes.reached, passes.made, passes.replaced)

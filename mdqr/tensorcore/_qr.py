@@ -127,7 +127,7 @@ def _factored(a: Block, again: bool, plan: Plan) -> QRResult:
     form = plan.form
     if again:
         passes.repeat()
-        passes.warn(stacklevel=4)
+        passes.warn()
         form = plan.fine
     else:
         passes.first()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, NoReturn, overload
 
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._errors import PrecisionWarning
+from mdqr._errors import warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
@@ -143,11 +142,9 @@ def det(
     inputs, field = problem.inputs, problem.inputs.is_complex
     problem.warn_of_digits()
     if _is_any_small(problem, block):
-        warnings.warn(
+        warn_of_precision(
             "det: a determinant is below the smallest numbers that have all limbs, and loses "
             "digits; slogdet has its logarithm",
-            PrecisionWarning,
-            stacklevel=2,
         )
     found = MDArray._wrap(problem.shaped(block, field), inputs.precision, field)
     if not return_info:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from functools import cached_property, reduce
 from typing import Any, Literal
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._core.promotion import together
-from mdqr._errors import PrecisionWarning, all_advised, shown
+from mdqr._errors import all_advised, shown, warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
@@ -200,12 +199,10 @@ class QRFactor:
         work = -math.log10(self._inputs.work.eps * max(self.shape[-1], 1))
         left = work - math.log10(max(float(worst), 1.0))
         if left < digits / 2:
-            warnings.warn(
+            warn_of_precision(
                 f"QRFactor.solve: about {max(left, 0.0):.0f} of {digits} digits are right, since "
                 f"the condition of a is about {float(worst):.1e}; lstsq refines the solution, and "
                 "says how many digits each component has",
-                PrecisionWarning,
-                stacklevel=4,
             )
 
     @cached_property

@@ -107,7 +107,7 @@ def eig(
     [1.0, 2.0]
     """
     if not (left or right):
-        return _values("eig", a, b, precision, data_error, 2)
+        return _values("eig", a, b, precision, data_error)
     given = operands("eig", [a] if b is None else [a, b], precision, data_error)
     found = solved("eig", given, left=left, right=right)
     info = info_of(given, found)
@@ -115,7 +115,7 @@ def eig(
     square = given.inputs.shape(0)
     vr = _wrapped(given, found, lambda one: one.right, square) if right else None
     vl = _wrapped(given, found, lambda one: one.left, square) if left else None
-    warn_of_data("eig", given, found, 2, info)
+    warn_of_data("eig", given, found, info)
     return EigResult(w, vr, vl, info)
 
 
@@ -171,7 +171,7 @@ def eigvals(
     >>> mdqr.linalg.eigvals(a).to_numpy().tolist()
     [2j, -2j]
     """
-    return _values("eigvals", a, b, precision, data_error, 2)
+    return _values("eigvals", a, b, precision, data_error)
 
 
 def _values(
@@ -180,12 +180,11 @@ def _values(
     b: Any,
     precision: Precision | str | None,
     data_error: Mapping[str, Any] | None,
-    stacklevel: int,
 ) -> MDArray:
     """Return the eigenvalues alone."""
     given = operands(function, [a] if b is None else [a, b], precision, data_error)
     found = solved(function, given, left=False, right=False)
-    warn_of_data(function, given, found, stacklevel + 1)
+    warn_of_data(function, given, found)
     return _wrapped(given, found, lambda one: one.values, given.shape)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 
-from mdqr._errors import PrecisionWarning
+from mdqr._errors import warn_of_precision
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
@@ -109,16 +108,13 @@ def warn_of_data(
     function: str,
     given: Operands,
     found: list[Conclusion],
-    stacklevel: int,
     info: EigInfo | None = None,
 ) -> None:
     """Warn if entries, assumed to be rounded, or the highest precision leave no digit."""
     if not all(one.resolved for one in found):
-        warnings.warn(
+        warn_of_precision(
             f"{function}: a - s b is regular, but too near a singular pair for "
             f"{PRECISIONS[-1].name}: eigenvalues have no digit",
-            PrecisionWarning,
-            stacklevel=stacklevel + 1,
         )
         return
     if not given.rounded or not any(one.may_lose_all_digits().any() for one in found):
@@ -127,10 +123,8 @@ def warn_of_data(
     # Values that no digit is known of for the entries as stored, zeros among them, may be exact.
     lost = (info.data_digits <= 0) & (info.data_error_bound > 4 * info.error_bound)
     if lost.any():
-        warnings.warn(
+        warn_of_precision(
             f"{function}: {int(lost.sum())} of {lost.size} eigenvalues have no digit that the "
             "entries determine, taken as rounded to their precision; give data_error= if they are "
             "exact, or a higher precision",
-            PrecisionWarning,
-            stacklevel=stacklevel + 1,
         )

@@ -118,7 +118,7 @@ class Search:
             if found is None or found.radius <= -self.target:
                 break
             taylor = self.p.taylor(found.z, bits, m)
-            if _is_split(taylor, m, found):
+            if _is_split(taylor, m):
                 return self._parts(taylor, found, bits)
             if bits >= MOST_BITS:
                 break
@@ -208,7 +208,7 @@ def _mean(points: list[Point]) -> Point | None:
     return found if found.re or found.im else None
 
 
-def _is_split(taylor: Taylor, m: int, disk: Disk) -> bool:
+def _is_split(taylor: Taylor, m: int) -> bool:
     """Return whether the coefficient that makes the disk so large is one, and no rounding error."""
     sizes = [(taylor.at_most(k) / (m - k) - taylor.logs[m] / (m - k), k) for k in range(m)]
     _, k = max(sizes)

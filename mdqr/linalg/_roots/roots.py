@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._errors import PrecisionWarning
+from mdqr._errors import warn_of_precision
 from mdqr._functions.filled import zeros
 from mdqr._limbs import planes
 from mdqr._limbs.device import host_block
@@ -145,7 +144,7 @@ def roots(
     >>> found.info.data_digits.round(1).tolist()
     [6.0, 6.0]
     """
-    return found_with_info("roots", p, data_error, precision, stacklevel=3)
+    return found_with_info("roots", p, data_error, precision)
 
 
 def found_with_info(
@@ -153,9 +152,8 @@ def found_with_info(
     p: Any,
     data_error: Mapping[str, Any] | None,
     precision: Precision | str | None,
-    stacklevel: int,
 ) -> RootsResult:
-    """Do `roots` for a function of that name; `stacklevel` is that of its caller."""
+    """Do `roots` for a function of that name."""
     check_data_error(function, data_error, ("p",))
     inputs, checks = gather(p, precision=precision), Checks()
     shape = inputs.shape(0)
@@ -190,7 +188,7 @@ def found_with_info(
     ):
         digits = float(np.min(info.data_digits, initial=_FEW))
         if digits < _FEW:
-            _warn(function, digits, data_error is not None, known, stacklevel + 1)
+            _warn(function, digits, data_error is not None, known)
     return result
 
 
@@ -205,18 +203,16 @@ def _may_be_rounded(block: planes.Block, is_complex: bool, known: Precision) -> 
     return bool((last.view(np.int64) & (2**16 - 1)).any())
 
 
-def _warn(function: str, digits: float, stated: bool, known: Precision, stacklevel: int) -> None:
+def _warn(function: str, digits: float, stated: bool, known: Precision) -> None:
     reason = (
         "the errors of p that data_error states"
         if stated
         else f"errors of p of half a unit in the last place of precision {known.name}"
     )
-    warnings.warn(
+    warn_of_precision(
         f"{function}: a root has {digits:.1f} digits that hold for {reason}: see info.data_digits "
         "of mdqr.linalg.roots"
         + ("" if stated else "; exact coefficients in a higher precision have more"),
-        PrecisionWarning,
-        stacklevel=stacklevel,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,13 +97,13 @@ class _Mixed(Answer):
         self.method, self.bound_kind = self._word("method"), self._word("bound_kind")
         self.held = self._joined_held()
 
-    @property
+    @cached_property
     def x(self) -> Block:
         """The same as `Answer.x`."""
         lead = self.system.kind.lead
         return self._joined([part.answer.x for part in self._served], lead)
 
-    @property
+    @cached_property
     def report(self) -> Report:
         """The same as `Answer.report`; the history is the longest."""
         reports = [part.answer.report for part in self._served]
@@ -122,7 +123,7 @@ class _Mixed(Answer):
         near, powers = system.backend.balance_columns(self._given, system.rows, is_complex=field)
         return Scaled(near, -powers)
 
-    @property
+    @cached_property
     def r(self) -> Scaled:
         """The same as `Answer.r`."""
         found = [part.answer.r for part in self._served]
@@ -154,7 +155,7 @@ class _Mixed(Answer):
             blocks = [planes.widen(block, field, limbs) for block in blocks]
         batch, xp = self._batch, planes.namespace(blocks[0])
         shape = blocks[0].shape
-        tail = shape[lead + _batch_axes(self._served[0]) :]
+        tail = shape[lead + self._served[0].answer.kept.ndim :]
         whole = xp.zeros((*shape[:lead], *batch, *tail), dtype=blocks[0].dtype)
         for part, block in zip(self._served, blocks, strict=True):
             if part.chosen is not None:
@@ -178,8 +179,3 @@ class _Mixed(Answer):
             word = getattr(part.answer, name)
             words[part.items] = word if isinstance(word, str) else part.of_items(word)
         return str(words.flat[0]) if (words == words.flat[0]).all() else words
-
-
-def _batch_axes(part: _Served) -> int:
-    """Return how many axes the batch of an answer has."""
-    return part.answer.kept.ndim

@@ -137,7 +137,7 @@ def _by_inverse(x: Any, p: float | str, precision: Precision | str | None) -> MD
         )
     except np.linalg.LinAlgError:
         given = asarray(x, precision=sizes.precision)
-        if given.shape[-2] != given.shape[-1] or not bool(isfinite(sizes).all()):
+        if not bool(isfinite(sizes).all()):
             raise
     if given.ndim == 2:
         return sizes + np.inf

@@ -74,15 +74,23 @@ def choose(
                 batch.solve(problem, _in_next_precision)
         if batch.left.any():
             batch.solve(problem, _by_factors, last=True)
-    except np.linalg.LinAlgError:
-        _by_factors(problem)  # raises for the place in the whole batch
-        raise
+    except np.linalg.LinAlgError as error:
+        raise (_in_whole_batch(problem, error) if problem.batch else error) from None
     found = batch.answer(problem, is_raised=is_raised)
     assert found is not None
     if wants_proof and not (found.promised and _is_proven(found, method)):
         missing = ~found.kept if not found.promised else np.ones_like(found.kept)
         _refuse(problem, found.condition[missing], verified=verified)
     return found
+
+
+def _in_whole_batch(problem: Problem, error: np.linalg.LinAlgError) -> np.linalg.LinAlgError:
+    """Return an error that names the place in the whole batch, not in a part of it."""
+    try:
+        _by_factors(problem)
+    except np.linalg.LinAlgError as found:
+        return found
+    return error
 
 
 def _by_inverse(problem: Problem, *, at_any_cost: bool) -> Answer | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -426,6 +426,7 @@ def _problem(
         def decide(system: System, found: _rank.Decisive) -> np.ndarray:
             return _rank.decide(system.factored, found, eps, rcond, operands)
 
+        @cache
         def raised() -> Problem:
             higher = inputs._replace(work=work.next)
             return in_precision(work.next, weights_of(caller.function, higher, given, checks))

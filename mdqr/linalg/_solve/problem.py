@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -60,7 +61,7 @@ class Problem(NamedTuple):
         return self._replace(
             system=self.system.take(items),
             given=taken(self.given, self.system.kind.lead, items),
-            raised=lambda: self.raised().take(items),
+            raised=cache(lambda: self.raised().take(items)),
         )
 
     def conditioned(self) -> Conditioned:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -273,6 +274,7 @@ def _problem(data: Data, checks: Checks, callback: Callback | None) -> Problem:
             require_regular(system, found, work)
             return np.full(found.value.shape, n)
 
+        @cache
         def raised() -> Problem:
             return in_precision(work.next)
 

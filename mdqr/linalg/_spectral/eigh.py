@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Literal, NamedTuple, overload
@@ -11,7 +10,7 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend.blocks import from_native, to_native
-from mdqr._errors import PrecisionWarning
+from mdqr._errors import warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
@@ -332,12 +331,10 @@ def _decomposed(
         else:
             values, vectors, change = _solved_pair(inputs, matrices, reduced, triangle)
             if not change <= _FEW_DIGITS:
-                warnings.warn(
+                warn_of_precision(
                     f"{function}: the condition of b leaves the eigenvalues few of the digits of "
                     f"{inputs.work.name}; info.digits of eigh says how many, a higher precision "
                     "has more",
-                    PrecisionWarning,
-                    stacklevel=3,
                 )
         shape = (inputs.work.limbs, *inputs.shape(0)[:-2], 1, n)
         checks.require_in_range(function, "the eigenvalues", values.reshape(shape), False)

@@ -376,7 +376,7 @@ def _inverse_root(
     backend: Backend, square: Block, size: float, eps: float, kind: Kind, far: bool
 ) -> Block:
     """Return ``(1 + S^2 / 4)^(-1/2) - 1`` to `eps`, S^2 of a norm of at most `size`."""
-    ratio = _times(backend, _product(backend, square, square, kind, far), -(2.0**-4), kind)
+    ratio = -(2.0**-4) * _product(backend, square, square, kind, far)
     total = 2.0 * ratio
     power, terms = ratio, 1
     while (size / 4) ** (terms + 1) > eps:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Literal, overload
 
 import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
-from mdqr._errors import PrecisionWarning
+from mdqr._errors import warn_of_precision
 from mdqr._functions.creation import asarray
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import device_of
@@ -333,10 +332,8 @@ def _warn_of_truncation(function: str, given: Inputs, s: MDArray, kept: Any) -> 
     count = int(((s > least) & ~kept).sum())
     if count:
         values = "value is" if count == 1 else "values are"
-        warnings.warn(
+        warn_of_precision(
             f"{function}: {count} singular {values} below the rounding error of the entries of a "
             f"and treated as zero, although not zero in {given.work.name}: pass rtol=0 if the "
             "entries are exact, or rtol=r for relative errors of r",
-            PrecisionWarning,
-            stacklevel=3,
         )

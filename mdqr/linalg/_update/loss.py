@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple, NoReturn
@@ -11,7 +10,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from mdqr._backend.blocks import from_native, to_native
-from mdqr._errors import PrecisionWarning
+from mdqr._errors import warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr.linalg._shared.checks import Checks, fetch
@@ -196,7 +195,7 @@ def _raise_loss(function: str, n: int) -> NoReturn:
     )
 
 
-def warn_of_loss(function: str, engine: Engine, lost: float, stacklevel: int) -> None:
+def warn_of_loss(function: str, engine: Engine, lost: float) -> None:
     """Raise if all digits are lost, and warn if half of them are."""
     digits = digits_of(engine)
     if lost >= digits:
@@ -205,11 +204,9 @@ def warn_of_loss(function: str, engine: Engine, lost: float, stacklevel: int) ->
             "the remaining rows anew"
         )
     if lost >= digits / 2:
-        warnings.warn(
+        warn_of_precision(
             f"{function}: about {lost:.0f} of {digits:.0f} digits of R are lost, since little is "
             "left where these rows were; factor the remaining rows anew",
-            PrecisionWarning,
-            stacklevel=stacklevel,
         )
 
 

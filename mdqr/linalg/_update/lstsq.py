@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mdqr._errors import PrecisionWarning, all_advised
+from mdqr._errors import all_advised, warn_of_precision
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._shared.checks import Checks
@@ -257,7 +256,7 @@ class UpdatableLstsq:
             require_distance(name, checks, state)
             lost = lost_digits(state, settle(engine, checks, *state.removals), fit.lost)
             fit.lost = fits.bounded_loss(fit, lost)
-            warn_of_loss(name, engine, fit.lost, stacklevel=6)
+            warn_of_loss(name, engine, fit.lost)
             self._fit = fit
         else:
             self._fit = fits.without_rows(fit, fit.data, place, count)
@@ -478,11 +477,9 @@ class UpdatableLstsq:
 def _warn_if_cut(function: str, cut: np.ndarray) -> None:
     """Warn, for a method, of entries of b that were too far apart."""
     if cut:
-        warnings.warn(
+        warn_of_precision(
             f"{function}: entries of b are so far apart that small ones may have lost digits, or "
             "are taken for zero; solve for them alone",
-            PrecisionWarning,
-            stacklevel=4,
         )
 
 

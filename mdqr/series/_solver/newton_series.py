@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._errors import PrecisionWarning, shortened
+from mdqr._errors import shortened, warn_of_precision
 from mdqr._functions.creation import array
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision, as_precision
@@ -225,10 +224,10 @@ def _distance(equations: Equations, begin: online.Start, x: MDArray) -> float:
 def warn_far(function: str, distance: float) -> None:
     """Warn the caller of a public function where Newton's method went far from a start point."""
     if distance > _FAR:
-        warnings.warn(
+        warn_of_precision(
             f"{function}: the solution at t0 is at a relative distance of {distance:.2g} from x0; "
             "perhaps it is not the one that was meant",
-            stacklevel=3,
+            UserWarning,
         )
 
 
@@ -240,11 +239,9 @@ def _warn(found: SeriesSolution, precision: Precision) -> None:
     digits = found.digits.reshape(-1, found.degree + 1).min(axis=0)
     bad = np.flatnonzero(digits < precision.digits / 2)
     if bad.size:
-        warnings.warn(
+        warn_of_precision(
             f"newton_series: orders from {bad[0]} on have fewer than half of the "
             f"{precision.digits} digits; take a higher precision",
-            PrecisionWarning,
-            stacklevel=3,
         )
 
 

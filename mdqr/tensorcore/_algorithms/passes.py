@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from math import sqrt
 from typing import Any, NoReturn
@@ -10,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from mdqr._backend.float_panels import CUTOFF
-from mdqr._errors import PrecisionWarning
+from mdqr._errors import warn_of_precision
 from mdqr._limbs.planes import Block
 from mdqr.tensorcore._algorithms.correction import CLOSE, correct, departure_of, rms_limit
 from mdqr.tensorcore._algorithms.recursive import gram_schmidt, panel_of
@@ -143,15 +142,13 @@ class Passes:
         length = np.float32(1 / sqrt(len(q)))
         q[:, places] = xp.asarray(np.where(signs, length, -length))
 
-    def warn(self, stacklevel: int) -> None:
-        """Warn if the accuracy of float32 was not reached; `stacklevel` is that of the caller."""
+    def warn(self) -> None:
+        """Warn if the accuracy of float32 was not reached."""
         if not self.reached:
-            warnings.warn(
+            warn_of_precision(
                 f"{self._plan.call}: norm(Q.T @ Q - I) is about {self.departure:.1e} after "
                 f"{self.made} passes, where float32 can hold {self.limit:.1e}; "
                 "use mdqr.linalg.qr",
-                PrecisionWarning,
-                stacklevel=stacklevel + 1,
             )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mdqr._backend.protocol import Backend
-from mdqr._errors import PrecisionWarning
+from mdqr._errors import warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block, Kind
@@ -171,21 +170,17 @@ class Problem:
             (worst,) = fetch(scaling.largest(self.scaled.relative, None, -math.inf))
             if worst > self.target:
                 digits = max(0.0, -float(worst) * math.log10(2.0))
-                warnings.warn(
+                warn_of_precision(
                     f"{function}: {min(digits, inputs.precision.digits):.1f} of "
                     f"{inputs.precision.digits} digits are shown to be right: a matrix is singular "
                     f"or too near to it for {PRECISIONS[-1].name}",
-                    PrecisionWarning,
-                    stacklevel=4,
                 )
                 return
         if self._data_leave_nothing():
-            warnings.warn(
+            warn_of_precision(
                 f"{function}: no digit of a determinant is determined: errors of the entries of a "
                 "as large as their last digit change it by more than itself; "
                 "give a in a higher precision, or data_error= if it is known better",
-                PrecisionWarning,
-                stacklevel=4,
             )
 
     def _data_leave_nothing(self) -> bool:

@@ -93,7 +93,7 @@ class Inverse:
         With the sum s of ``H**t b`` for t below T, and all norms those of the maximum, e is at most
         ``s + H 1 norm(H)**(T - 1) norm(b) / (1 - norm(H))``; and it is at most ``s / (1 - c)`` with
         c the largest component of ``H s / s``, if the spectral radius of H is below 1. That is not
-        a larger than the same for another vector that is positive (L. Collatz 1942).
+        larger than the same for another vector that is positive (L. Collatz 1942).
         """
         xp, times = self.system.backend.xp, partial(product, self.system.backend)
         one = xp.ones((*b.shape[:-1], 1))

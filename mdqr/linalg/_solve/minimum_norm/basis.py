@@ -27,9 +27,9 @@ class Basis:
     """X and ``2**q B`` in float64, and bounds of the errors of solutions.
 
     `step` returns y near that of ``A A^H y = v``, of `limbs` limbs, with the moduli of ``X^H v``;
-    `image` returns these alone, which are as large as those of ``A^H y``, within ``unit |X^H| |v|``. `a`, `x` and `b`
-    are moduli of A, X and ``2**q B``, that within ``loose |A^H| |X|``; `rate` ``(..., 1, 1)`` is
-    alpha.
+    `image` returns these alone, which are as large as those of ``A^H y``, within ``unit |X^H|
+    |v|``. `a`, `x` and `b` are moduli of A, X and ``2**q B``, that within ``loose |A^H| |X|``;
+    `rate` ``(..., 1, 1)`` is alpha.
     """
 
     system: Wide

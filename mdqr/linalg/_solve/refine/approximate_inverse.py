@@ -83,7 +83,7 @@ class ApproximateInverse:
         delta : Block
             A bound of its error in each component.
         """
-        xp, c, size = self.backend.xp, self._constant, self._moduli(v)
+        c, size = self._constant, self._moduli(v)
         if self.is_square:
             dx, spread = self._product(v), self.spread(delta + c * size)
             norm = scaling.largest(self._moduli(dx) + spread, -2, 0.0, keepdims=True)
@@ -92,7 +92,7 @@ class ApproximateInverse:
             known = self._moduli(image)
             loose = self._size.swapaxes(-1, -2) @ (delta + c * size)
             dx, spread = self._product(image), self._size @ (loose + c * known)
-            norm = _lengths(xp, known + loose)
+            norm = _lengths(known + loose)
         return dx, (spread + self.rows * (norm / (1.0 - self.rate))) * UP
 
     def spread(self, delta: Block) -> Block:
@@ -344,7 +344,7 @@ def constant(kind: Kind, terms: int) -> float:
     return (terms + 12) * (2 if kind.is_complex else 1) * precision_for(kind.limbs).eps
 
 
-def _lengths(xp: ModuleType, sizes: Block) -> Block:
+def _lengths(sizes: Block) -> Block:
     """Return the lengths of columns, of which no square vanishes that counts."""
     top = scaling.largest(sizes, -2, 0.0, keepdims=True) + 2.0**-1000
     return top * ((sizes / top) ** 2).sum(axis=-2, keepdims=True) ** 0.5
