@@ -45,6 +45,7 @@ Y = mdqr.exp(mdqr.sin(9 * T))
 SMALL = mdqr.array(1e-160, precision=P) * mdqr.eye(3, precision=P)
 ROOT = series.System.from_strings(["x^2 - t"], ["x"])
 EMPTY = mdqr.zeros(0, precision=P)
+HILBERT = 1 / (np.arange(14)[:, None] + np.arange(14) + 1)
 DOUBLES = np.array([[1.0, 1.0], [1.0, 1 + 2.0**-52]])  # singular if they were rounded
 
 CALLS = {
@@ -56,6 +57,8 @@ CALLS = {
     ),
     "inv": lambda: linalg.inv(mdqr.array([["3e300"]], precision=P)),
     "det": lambda: linalg.det(SMALL),
+    "det of rounded entries": lambda: linalg.det(HILBERT),
+    "slogdet": lambda: linalg.slogdet(HILBERT),
     "pinv": lambda: linalg.pinv(DOUBLES, precision=mdqr.qd),
     "null_space": lambda: linalg.null_space(DOUBLES, precision=mdqr.qd),
     "qr": lambda: linalg.qr(mdqr.zeros((5, 3), precision=P), method="refine"),
