@@ -16,7 +16,7 @@ from mdqr.linalg._shared.operands import Inputs, precision_for
 from mdqr.linalg._solve.householder.augmented import Solution
 from mdqr.linalg._solve.residuals import orthogonal
 from mdqr.linalg._solve.structure import reached
-from mdqr.linalg._solve.system import Scaled, System, sum_of_squares
+from mdqr.linalg._solve.system import Scaled, System, added, sum_of_squares
 
 _SMALLEST, _NORMAL = 2.0**-1074, 2.0**-1021
 # Components are promised to so many eps.
@@ -319,5 +319,4 @@ def _sum(system: System, pairs: list[Pair], limbs: int) -> Block:
 
 def _added(system: System, blocks: list[Block], limbs: int) -> Block:
     """Return the sum of blocks, correctly rounded."""
-    terms = system.backend.xp.concatenate(blocks, axis=system.kind.lead - 1)
-    return system.backend.unary("renormalize", terms, kind=system.kind._replace(limbs=limbs))
+    return added(system.backend, blocks, system.kind._replace(limbs=limbs))

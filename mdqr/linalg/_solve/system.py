@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -241,15 +242,11 @@ class System:
         low = self.backend.residual([(1, high)], scalars, rows, kind=kind)
         return [high[..., 0, :], planes.negate(low[..., 0, :], self.kind.is_complex)]
 
-    def add_rounded(self, *blocks: Block) -> tuple[Block, Block]:
-        """Return the sum of blocks, correctly rounded, and what that cuts off to two limbs."""
-        whole = self._summed(blocks, self.kind)
+    def add_rounded(self, *blocks: Block, limbs: int = 2) -> tuple[Block, Block]:
+        """Return the sum of blocks, correctly rounded, and what that cuts off, to `limbs` limbs."""
+        whole = added(self.backend, blocks, self.kind)
         rest = planes.negate(whole, self.kind.is_complex)
-        return whole, self._summed((*blocks, rest), self.kind._replace(limbs=2))
-
-    def _summed(self, blocks: tuple[Block, ...], kind: Kind) -> Block:
-        terms = self.backend.xp.concatenate(blocks, axis=kind.lead - 1)
-        return self.backend.unary("renormalize", terms, kind=kind)
+        return whole, added(self.backend, (*blocks, rest), self.kind._replace(limbs=limbs))
 
     @cached_property
     def _divisor(self) -> Block:
@@ -274,6 +271,12 @@ class System:
 
     def _unsorted(self, x: Block) -> Block:
         return x if self.order is None else take_rows(x, self._original_order)
+
+
+def added(backend: Backend, blocks: Sequence[Block], kind: Kind) -> Block:
+    """Return the sum of blocks, correctly rounded to the limbs of `kind`."""
+    terms = backend.xp.concatenate(blocks, axis=kind.lead - 1)
+    return backend.unary("renormalize", terms, kind=kind)
 
 
 def taken(x: Block, lead: int, items: Items) -> Block:

@@ -18,7 +18,7 @@ from mdqr.linalg._shared.caller import Caller
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Callback, precision_for
 from mdqr.linalg._solve.reports.data_error import DataErrors
-from mdqr.linalg._solve.system import Scaled, System
+from mdqr.linalg._solve.system import Scaled, System, added
 
 
 @dataclass
@@ -102,10 +102,10 @@ class Wide(System):
 
     def rounded(self, *blocks: Block) -> Block:
         """Return the sum of blocks, correctly rounded to the limbs of the work."""
-        terms, kind = self.backend.xp.concatenate(blocks, axis=self.kind.lead - 1), self.kind
-        if len(blocks) == 1 and planes.limb_count(terms, kind.is_complex) <= kind.limbs:
+        kind = self.kind
+        if len(blocks) == 1 and planes.limb_count(blocks[0], kind.is_complex) <= kind.limbs:
             return blocks[0]
-        return self.backend.unary("renormalize", terms, kind=kind)
+        return added(self.backend, blocks, kind)
 
     @np.errstate(all="ignore")
     def moved(self, b: Scaled, x: Block, errors: DataErrors) -> Block:

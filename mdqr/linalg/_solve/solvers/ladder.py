@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._limbs import planes, scaling
-from mdqr._limbs.planes import Block, Kind
+from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._solve.answer import Answer, Part
 from mdqr.linalg._solve.batch import Batch
@@ -26,6 +26,7 @@ from mdqr.linalg._solve.rank import SMALL
 from mdqr.linalg._solve.refine.approximate_inverse import ApproximateInverse
 from mdqr.linalg._solve.refine.refinement import LEAST, Refinement, largest
 from mdqr.linalg._solve.refine.rounds import approximate_inverse
+from mdqr.linalg._solve.system import added
 
 _MOST_STEPS = 100
 # Bits below eps that a correction should reach, so that x is nearly always the same whatever the
@@ -194,7 +195,7 @@ def _finished(
     for _ in range(_CORRECTIONS - 1):
         if found.good:
             break
-        x = _rounded(refinement, kind, x, found.low)
+        x = added(refinement.system.backend, (x, found.low), kind)
         r = r if square else refinement.less(refinement.b, x, kind.limbs)
         found = _corrected(refinement, x, r, limbs, known, _WANTED)
     rounded, error = _whole(refinement, x, r, found), found.error
@@ -219,9 +220,7 @@ class _Whole(NamedTuple):
 def _whole(refinement: Refinement, x: Block, r: Block, found: _Corrected) -> _Whole:
     """Round the sum of x and its correction."""
     system, kind = refinement.system, refinement.system.kind
-    whole = _rounded(refinement, kind, x, found.low)
-    negative = planes.negate(whole, kind.is_complex)
-    low = _rounded(refinement, kind._replace(limbs=found.limbs), x, found.low, negative)
+    whole, low = system.add_rounded(x, found.low, limbs=found.limbs)
     if refinement.inverse.is_square:
         return _Whole(whole, low, system.backend.xp.zeros_like(refinement.b))
     # The distance of x from what was rounded counts where little or nothing is left.
@@ -251,14 +250,6 @@ def _is_nearly_exact(refinement: Refinement, r: Block, error: Block) -> bool:
     least, most = (((size / unit) ** 2).sum(axis=-2) for size in (r, moved))
     least = least * eps
     return bool(refinement.system.checks.settle((most > least).any())[0])
-
-
-def _rounded(refinement: Refinement, kind: Kind, *blocks: Block) -> Block:
-    """Return the sum of blocks, correctly rounded."""
-    backend = refinement.system.backend
-    return backend.unary(
-        "renormalize", backend.xp.concatenate(blocks, axis=kind.lead - 1), kind=kind
-    )
 
 
 def _corrected(

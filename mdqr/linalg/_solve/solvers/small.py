@@ -15,7 +15,7 @@ from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.answer import Answer, Report, moduli
 from mdqr.linalg._solve.rank import SMALL
 from mdqr.linalg._solve.refine.approximate_inverse import UP
-from mdqr.linalg._solve.system import Scaled, System, inner_products
+from mdqr.linalg._solve.system import Scaled, System, added, inner_products
 
 
 class SmallAnswer(Answer):
@@ -97,8 +97,7 @@ class SmallAnswer(Answer):
         if work <= precision.limbs:
             return self._inputs.backend.xp.zeros_like(self.size)
         short = planes.negate(planes.narrow(x, field, precision.limbs), field)
-        terms = self._inputs.backend.xp.concatenate([x, short], axis=int(field))
-        return moduli(self._inputs.backend.unary("renormalize", terms, kind=Kind(1, field)), field)
+        return moduli(added(self._inputs.backend, [x, short], Kind(1, field)), field)
 
     @cached_property
     def r(self) -> Scaled:
