@@ -234,18 +234,13 @@ def _solved(
     function, n = caller.function, inputs.shape(0)[-1]
     right, is_vector = right_hand_side(function, inputs.blocks[1], inputs.shape(1), n)
     _, blocks = broadcast_batch(function, [inputs.blocks[0], right], inputs.is_complex)
-    data = Data(caller, inputs, blocks, given, data_error, is_vector)
-    checks = Checks()
-    if data_error is not None:
-        data.errors(checks)
-        checks.settle()
-    limit, known = n * inputs.work.eps, None
-    if callback is None:
-        known = small.solve(inputs._replace(blocks=blocks), method, limit)
+    inputs = inputs._replace(blocks=blocks)
+    data = Data(caller, inputs, given, is_vector).with_errors(data_error)
+    known = None if callback else small.solve(inputs, method, n * inputs.work.eps)
     if known is not None and known.promised:
         found: Answer = known
     else:
-        found = choose(_problem(data, checks, callback), method, known=known, verified=verified)
+        found = choose(_problem(data, callback), method, known=known, verified=verified)
         found.warn()
     condition = found.condition
     # Most are good enough for all data.
@@ -255,9 +250,10 @@ def _solved(
     return (x, info_of(data, found)) if return_info else x
 
 
-def _problem(data: Data, checks: Checks, callback: Callback | None) -> Problem:
+def _problem(data: Data, callback: Callback | None) -> Problem:
     """Return the scaled problem."""
-    caller, inputs, (a, b), *_ = data
+    caller, inputs, checks = data.caller, data.inputs, Checks()
+    a, b = inputs.blocks
     for name, block in zip(caller[1:], (a, b), strict=True):
         checks.require_finite(caller.function, name, block, inputs.is_complex)
     bits = scaling.magnitude_bits(a, inputs.is_complex)

@@ -33,36 +33,49 @@ _SPARE = 10
 class Data(NamedTuple):
     """The operands of a square system.
 
-    `blocks` are those of `inputs` with one batch, b as columns; `given` are a and b as they came,
-    or a alone, where b is exact; `data_error` is that of the public function.
+    `inputs` have one batch, and b as columns; `given` are a and b as they came, or a alone, where b
+    is exact. `stated`: the errors of `data_error`, None without it; `of_a`: whether they include a.
     """
 
     caller: Caller
     inputs: Inputs
-    blocks: list[Block]
     given: tuple[Any, ...]
-    data_error: Mapping[str, Any] | None
     is_vector: bool
+    stated: DataErrors | None = None
+    of_a: bool = False
 
     @property
     def precision(self) -> Precision:
         """The precision to which the entries of a are known."""
         return data_precision(self.given[0], self.inputs.work)
 
-    def errors(self, checks: Checks) -> DataErrors:
-        """Return the errors of the operands, by default those of rounded entries."""
+    def with_errors(self, data_error: Mapping[str, Any] | None) -> Data:
+        """Return the same with the errors of `data_error`."""
+        if data_error is None:
+            return self
+        found = self._errors(data_error)
+        return self._replace(stated=found, of_a=bool({"a_atol", "a_rtol"} & set(data_error)))
+
+    @property
+    def errors(self) -> DataErrors:
+        """The errors of the operands, by default those of rounded entries."""
+        return self._errors(None) if self.stated is None else self.stated
+
+    def _errors(self, data_error: Mapping[str, Any] | None) -> DataErrors:
         units = [entry_unit(x, data_precision(x, self.inputs.work)) for x in self.given]
         a, b = (*units, 0.0)[:2]
-        function = self.caller.function
-        inputs = self.inputs._replace(blocks=self.blocks)
-        return data_errors(function, self.data_error, (a, b), inputs, self.is_vector, checks)
+        function, checks = self.caller.function, Checks()
+        found = data_errors(function, data_error, (a, b), self.inputs, self.is_vector, checks)
+        checks.settle()
+        return found
 
 
 def info_of(data: Data, found: Answer) -> Info:
     """Return what is known of the errors of a solution; the operands may be changed afterwards."""
-    inputs, errors = data.inputs, data.errors(Checks())
+    inputs, errors = data.inputs, data.errors
     size = moduli(found.x, inputs.is_complex)
-    data = data._replace(blocks=[block.copy() for block in data.blocks])
+    blocks = [block.copy() for block in inputs.blocks]
+    data = data._replace(inputs=inputs._replace(blocks=blocks))
 
     def shown(values: np.ndarray) -> np.ndarray:
         return values[..., 0] if data.is_vector else values
@@ -79,7 +92,7 @@ def info_of(data: Data, found: Answer) -> Info:
 
 def _moved(data: Data, x: Block, held: Block | None, errors: DataErrors) -> np.ndarray:
     """Return by how much errors of the data may move a solution, of which the moduli are given."""
-    backend, kind, (a, b) = data.inputs.backend, data.inputs.kind, data.blocks
+    backend, kind, (a, b) = data.inputs.backend, data.inputs.kind, data.inputs.blocks
     rows = scaling.row_powers(scaling.magnitude_bits(a, kind.is_complex))
     system = System.of(data.caller, backend, a, Checks(), kind=kind, rows=rows)
     near, powers = backend.balance_columns(b, rows, is_complex=kind.is_complex)
@@ -90,15 +103,15 @@ def _moved(data: Data, x: Block, held: Block | None, errors: DataErrors) -> np.n
 
 def warn_if_undetermined(data: Data, condition: np.ndarray) -> None:
     """Warn where entries were rounded to a precision in which they do not determine x."""
-    a, growth = data.blocks[0], float(condition.max()) * data.blocks[0].shape[-1]
+    a = data.inputs.blocks[0]
+    growth = float(condition.max()) * a.shape[-1]
     if growth * data.precision.eps < 1.0:
         return
-    given = data.data_error or {}
-    if "a_rtol" not in given and "a_atol" not in given:
-        doubtful = _may_be_rounded(a, data.precision, data.inputs.is_complex)
+    if data.of_a:
+        relative = relative_error(a, data.errors.a, data.inputs.is_complex)
+        doubtful = growth * 2.0 * relative >= 1.0
     else:
-        errors = data.errors(Checks()).a
-        doubtful = growth * 2.0 * relative_error(a, errors, data.inputs.is_complex) >= 1.0
+        doubtful = _may_be_rounded(a, data.precision, data.inputs.is_complex)
     if not doubtful:
         return
     caller = data.caller
