@@ -16,7 +16,8 @@ from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._factor import wide_range
 from mdqr.linalg._factor.condition import condition, require_digits
-from mdqr.linalg._factor.qr import Scaled, multiply_signs, require_factor, scaled_factors, tile_of
+from mdqr.linalg._factor.qr import require_factor, tile_of
+from mdqr.linalg._factor.scaled import Scaled, multiply_signs, scaled_factors
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (

@@ -8,7 +8,7 @@ from mdqr._array.array import MDArray
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
-from mdqr.linalg._factor import qr
+from mdqr.linalg._factor.scaled import pivoted_factors
 from mdqr.linalg._factor.lu import flat, permuted
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._shared.checks import Checks
@@ -188,7 +188,7 @@ def _approximated(
         top = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, field), (-2, -1), 0))
         top = top - ROOM
         a = backend.ldexp(a, -top[:, None, None], is_complex=field)
-        factors, found = qr.pivoted_factors(
+        factors, found = pivoted_factors(
             inputs._replace(blocks=[a]),
             keep_q=vectors,
             enough=min(m, n) ** 0.5 * inputs.work.eps,

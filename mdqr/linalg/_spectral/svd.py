@@ -13,7 +13,7 @@ from mdqr._backend.blocks import from_native, native_abs, to_native
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
-from mdqr.linalg._factor import qr
+from mdqr.linalg._factor.scaled import Scaled, pivoted_factors, scaled_factors
 from mdqr.linalg._factor.lu import flat, permuted
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.data_error import check_data_error, operand_errors
@@ -434,7 +434,7 @@ def _factored_twice(inputs: Inputs, a: Block, vectors: bool) -> tuple[Any, Block
     """
     n, sides = int(a.shape[-1]), []
     for _ in range(2):
-        factors, found = qr.pivoted_factors(inputs._replace(blocks=[a]), keep_q=vectors)
+        factors, found = pivoted_factors(inputs._replace(blocks=[a]), keep_q=vectors)
         r = rounded(inputs, factors.signed_r(n))
         q = rounded(inputs, factors.signed_q(n)) if vectors else None
         sides.append((q, found.order))
@@ -465,9 +465,9 @@ def _is_disordered(inputs: Inputs, rows: Block) -> bool:
     return bool(fetch((far & (cosines > _LITTLE)).any() | short.any())[0])
 
 
-def _factored(inputs: Inputs, a: Block) -> qr.Scaled:
+def _factored(inputs: Inputs, a: Block) -> Scaled:
     """Factor matrices that are finite."""
-    return qr.scaled_factors(inputs._replace(blocks=[a]), None, None, "svd")
+    return scaled_factors(inputs._replace(blocks=[a]), None, None, "svd")
 
 
 def _sorted(inputs: Inputs, found: Orthogonal, top: Block) -> tuple[Block, Block, Block]:

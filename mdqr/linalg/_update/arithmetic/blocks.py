@@ -11,7 +11,7 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, clear_below, diagonal
 from mdqr.linalg._factor import cholesky, householder
-from mdqr.linalg._factor.qr import clear_diagonal_signs, multiply_signs
+from mdqr.linalg._factor.scaled import clear_diagonal_signs, multiply_signs
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import precision_for
