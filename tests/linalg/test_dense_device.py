@@ -34,7 +34,7 @@ from mdqr.linalg import (
     svd,
     svdvals,
 )
-from mdqr.linalg._spectral import jacobi
+from mdqr.linalg._spectral.onesided import jacobi
 
 
 def calls(a, b):

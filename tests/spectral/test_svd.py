@@ -19,7 +19,7 @@ from mdqr.linalg import (
     svd,
     svdvals,
 )
-from mdqr.linalg._spectral import jacobi, starts
+from mdqr.linalg._spectral.onesided import jacobi, starts
 
 SHAPES = [(1, 1), (5, 5), (9, 4), (4, 9), (2, 6, 3), (2, 1, 3, 5), (3, 0), (0, 3), (2, 0, 0)]
 

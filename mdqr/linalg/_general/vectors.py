@@ -16,7 +16,7 @@ from mdqr.linalg._general.certificate import Certified, distances
 from mdqr.linalg._general.subspaces.newton import Basis
 from mdqr.linalg._general.subspaces.splitting import eigenvectors
 from mdqr.linalg._spectral.disks import conjugates
-from mdqr.linalg._spectral.jacobi import row_sums
+from mdqr.linalg._spectral.onesided.jacobi import row_sums
 
 
 class Vectors(NamedTuple):

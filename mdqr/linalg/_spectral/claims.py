@@ -20,7 +20,7 @@ from mdqr.linalg._spectral import residual_bounds as pencil
 from mdqr.linalg._spectral import singular_bounds as singular
 from mdqr.linalg._spectral.disks import SLACK
 from mdqr.linalg._spectral.info import Proven, SpectralInfo
-from mdqr.linalg._spectral.jacobi import adjoint
+from mdqr.linalg._spectral.onesided.jacobi import adjoint
 from mdqr.linalg._spectral.residual_bounds import Bounds, Remainders
 from mdqr.linalg._spectral.singular_bounds import Triples
 

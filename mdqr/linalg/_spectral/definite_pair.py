@@ -22,7 +22,7 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._spectral.disks import components
-from mdqr.linalg._spectral.jacobi import adjoint
+from mdqr.linalg._spectral.onesided.jacobi import adjoint
 from mdqr.linalg._spectral.residual_bounds import diagonal_matrix
 
 _MOST_STEPS = 8

@@ -31,10 +31,10 @@ from mdqr.linalg._shared.operands import (
     square_order,
 )
 from mdqr.linalg._spectral import claims
+from mdqr.linalg._spectral.decomposition import of_tall
 from mdqr.linalg._spectral.definite_pair import Pairs, refined
 from mdqr.linalg._spectral.info import SpectralInfo
-from mdqr.linalg._spectral.jacobi import adjoint, ascending, orthogonalise, row_sums
-from mdqr.linalg._spectral.svd import of_tall
+from mdqr.linalg._spectral.onesided.jacobi import adjoint, ascending, orthogonalise, row_sums
 
 # Eigenvalues no larger than that, beside the largest, are noise in float64.
 _LOST = 2.0**-44

@@ -22,7 +22,7 @@ from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import Inputs, precision_for
 from mdqr.linalg._spectral.disks import SLACK
-from mdqr.linalg._spectral.jacobi import adjoint
+from mdqr.linalg._spectral.onesided.jacobi import adjoint
 from mdqr.linalg._spectral.residual_bounds import known
 
 # Entries of A are near 1; what underflow takes, and from a bound at the end.

@@ -8,8 +8,8 @@ from mdqr._array.array import MDArray
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
-from mdqr.linalg._factor.scaled import pivoted_factors
 from mdqr.linalg._factor.lu import flat, permuted
+from mdqr.linalg._factor.scaled import pivoted_factors
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (
@@ -22,8 +22,9 @@ from mdqr.linalg._shared.operands import (
     matrix_shape,
     memory_guard,
 )
-from mdqr.linalg._spectral.jacobi import ROOM, adjoint
-from mdqr.linalg._spectral.svd import Decomposed, folded, of_tall, rounded, svd
+from mdqr.linalg._spectral.decomposition import Decomposed, folded, of_tall, rounded
+from mdqr.linalg._spectral.onesided.jacobi import ROOM, adjoint
+from mdqr.linalg._spectral.svd import svd
 
 
 class LowRankResult(NamedTuple):

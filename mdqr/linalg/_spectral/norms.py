@@ -16,7 +16,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._shared.operands import Inputs, as_array, as_integer, gather
-from mdqr.linalg._spectral.svd import decomposed, folded
+from mdqr.linalg._spectral.decomposition import decomposed, folded
 
 _MATRIX_ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
 _LARGEST_POWER = 64

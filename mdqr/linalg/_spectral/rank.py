@@ -25,8 +25,8 @@ from mdqr.linalg._shared.operands import (
     matrix_shape,
 )
 from mdqr.linalg._spectral.inverse_bounds import pseudo_inverse_info
-from mdqr.linalg._spectral.jacobi import adjoint
 from mdqr.linalg._spectral.nearest import above_rounding, values_above_rounding
+from mdqr.linalg._spectral.onesided.jacobi import adjoint
 from mdqr.linalg._spectral.svd import svd, svdvals
 
 

@@ -18,7 +18,7 @@ from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._spectral.disks import SLACK, Disks, disks
-from mdqr.linalg._spectral.jacobi import adjoint
+from mdqr.linalg._spectral.onesided.jacobi import adjoint
 
 # Entries are near 1: more than what underflow takes from any sum.
 _LEAST = 2.0**-1000

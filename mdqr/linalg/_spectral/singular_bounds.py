@@ -15,7 +15,7 @@ from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._spectral.disks import SLACK
-from mdqr.linalg._spectral.jacobi import adjoint
+from mdqr.linalg._spectral.onesided.jacobi import adjoint
 from mdqr.linalg._spectral.residual_bounds import (
     Bounds,
     Known,

@@ -18,7 +18,7 @@ from mdqr.linalg._general.subspaces.newton import (
 from mdqr.linalg._general.subspaces.qr_algorithm import triangular
 from mdqr.linalg._general.subspaces.splitting import split
 from mdqr.linalg._shared.operands import precision_for
-from mdqr.linalg._spectral.jacobi import adjoint
+from mdqr.linalg._spectral.onesided.jacobi import adjoint
 
 # Matrices of at least so many rows go through the QR algorithm in two limbs first.
 _LARGE = 16

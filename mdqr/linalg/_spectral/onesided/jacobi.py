@@ -23,7 +23,7 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import precision_for
-from mdqr.linalg._spectral import rotations, starts
+from mdqr.linalg._spectral.onesided import rotations, starts
 
 _MOST_SWEEPS = 60
 # So many of the first sweeps turn vectors by LAPACK, of like size or of nearly equal length.

@@ -11,7 +11,7 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._shared.checks import fetch
-from mdqr.linalg._spectral import starts
+from mdqr.linalg._spectral.onesided import starts
 
 
 class _Pairs(NamedTuple):

@@ -1,0 +1,1 @@
+"""Orthogonal vectors of a matrix by rotations of its rows: one-sided Jacobi."""
