@@ -119,7 +119,11 @@ class _Function:
         if len(self.parts) < 2:
             return True
         parts = sorted((float(size.mid()), float(abs(c).mid())) for size, c in self.parts)
-        return parts[0][1] > sum(c for _, c in parts[1:])
+        nearest = parts[0][0] * (1 + 1e-9)
+        shown, hidden = (
+            sum(c for size, c in parts if (size <= nearest) is near) for near in (True, False)
+        )
+        return shown > hidden
 
     def times(self, c):
         self.c = _product(self.c, c)
@@ -250,14 +254,25 @@ def _product_of_powers(f):
     places = [f.place(1, 3) for _ in range(f.r.randint(1, 2))]
     f.c[0] = flint.acb(1)
     f.is_real, is_real = False, f.is_real
+    factors = []
     for place in places:
         exponent = f.r.choice(_EXPONENTS)
+        both = is_real and float(place.imag.mid())
+        factors += [(each, exponent) for each in ((place, place.conjugate()) if both else (place,))]
+    for place, exponent in factors:
         f.times(f.power(place, exponent))
-        if is_real and float(place.imag.mid()):
-            f.times(f.power(place.conjugate(), exponent))
+    entire = [flint.acb(1)]
     if f.r.chance(0.3):
         f.is_real = is_real
-        f.times(f.entire())
+        entire = f.entire()
+        f.times(entire)
+    for place, exponent in factors:
+        # What the other factors are at a branch point multiplies its coefficients.
+        others = sum((c * place**k for k, c in enumerate(entire)), flint.acb(0))
+        for other, power in factors:
+            if other is not place:
+                others *= (1 - place / other) ** _ball(power)
+        f.parts.append((abs(place), others * f.power(place, exponent)[f.degree // 2]))
     f.radius = f.farthest = min((abs(place) for place in places), key=_middle)
     f.c = [flint.acb(x.real) for x in f.c] if is_real else f.c
 

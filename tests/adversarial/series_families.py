@@ -156,15 +156,18 @@ def powers(seed, index):
         inverse = [abs(x) for x in base]
         size = _times(_times(inverse, inverse), size)
     wanted, bound = ([Fraction(1), *[Fraction(0)] * degree] for _ in range(2))
+    # Products may underflow: by limbs^2 units of the smallest double each.
+    least = lost = (degree + 1) * precision.limbs**2 * Fraction(2) ** -1074
     for _ in range(abs(n)):
         wanted, bound = _times(wanted, base), _times(bound, size)
+        lost = lost * max(1, sum(size)) + least
     factor = 16 * (degree + 10) * (1 + abs(n)) * Fraction(precision.eps)
     if max(bound) > Fraction(2) ** 900:
         verdict.outcome = "out of range"
         return given, verdict
     values = (found.coeffs.real if found.coeffs.is_complex else found.coeffs).to_fractions()
     for value, right, most in zip(values, wanted, bound, strict=True):
-        if abs(value - right) > factor * most:
+        if abs(value - right) > factor * most + lost:
             _fail(verdict, "bound_violated", f"{float(value)} for {float(right)}")
     return given, verdict
 

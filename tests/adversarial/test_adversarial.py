@@ -187,6 +187,7 @@ def test_many(name):
         ("lstsq", 818, 7538),
         ("lstsq near its limit", 818, 7073),
         ("lstsq near its limit", 818, 3494),
+        ("lstsq of wide matrices", 2811, 6874),
         ("roots", 11, 77),
         ("roots", 11, 1022),
         ("roots", 11, 1188),

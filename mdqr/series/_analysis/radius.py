@@ -30,7 +30,7 @@ _MOST_MULTIPLE = 6
 # Claims as wide as this part of the value are none.
 _WIDEST = 0.25
 # Below this degree singularities nearer to each other than a part of their modulus look like one.
-_FEWEST, _NEAR = 24, 2.0**-5
+_FEWEST, _NEAR = 24, 2.0**-4
 # Relative errors of a coefficient, in eps.
 _ROUNDED = 8.0
 
@@ -113,11 +113,11 @@ def radius(series: PowerSeries, method: str = "auto") -> Radius:
     neighbourhood of the disk of convergence, of which the nearest make up more than half of each
     coefficient from the middle order on, and coefficients that are accurate to a few eps.
     Singularities whose distance is less than a part ``1 / degree`` of their modulus count as one,
-    anywhere between them, since these orders may not resolve them. `uncertainty` is 8 or
+    anywhere between them, since these orders may not resolve them. `uncertainty` is 16 or
     more times the estimate by the changes of the last half of the orders, if errors fall at least
     as ``k^(-1/2)``, and infinite where changes do not fall, are too few, or leave more than a
     quarter of the value open: for entire functions, polynomials, two singularities that these
-    orders do not resolve. Below degree 24 it is at least 1/32 of the value, except for quotients of
+    orders do not resolve. Below degree 24 it is at least 1/16 of the value, except for quotients of
     polynomials that fit more orders than they have coefficients. `value` is infinite where nothing
     was found, or estimates grow without end; else the last estimate.
 

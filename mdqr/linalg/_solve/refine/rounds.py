@@ -176,7 +176,8 @@ def _judged(
     good = rate <= _MOST
     # Rounding errors of steps grow by the condition, and rates of 1/2 are the largest.
     loose = 4 * U * inverse.condition if inverse.kind.limbs == 1 else 0.0
-    left = np.maximum(seen, loose)[good].max(initial=2.0**-_BITS)
+    # A condition that overflows is NaN, of a matrix that no step will serve.
+    left = np.fmax(seen, loose)[good].max(initial=2.0**-_BITS)
     return replace(inverse, gain=max(float(-np.log2(left)), 1.0)), good, seen
 
 
