@@ -19,7 +19,7 @@ PARTS = 4
 # by 0.87.
 _SLOWEST = 0.82
 # The error is 1.8 (s = 1) to 2.8 (s = 1/2) times what the sum above says; few estimates prove less.
-_SAFETY, _FEW = 16.0, 24
+_SAFETY, _FEW = 32.0, 24
 
 
 class Limit(NamedTuple):

@@ -21,8 +21,8 @@ from mdqr.series._errors import required
 
 _MOST_ORDER = 12
 _METHODS = ("auto", "fabry", "recurrence", "pade")
-# A pole this near a zero, relative to its modulus, cancels: it is noise.
-_DOUBLET = 1e-6
+# A pole this near a zero, relative to its modulus, as a power of eps, cancels: it is noise.
+_DOUBLET = 0.375
 # Coefficients of so many eps of their neighbours may be rounding errors.
 _HIDDEN = 2.0**8
 # Poles that lie together, at most.
@@ -113,7 +113,7 @@ def radius(series: PowerSeries, method: str = "auto") -> Radius:
     neighbourhood of the disk of convergence, of which the nearest make up more than half of each
     coefficient from the middle order on, and coefficients that are accurate to a few eps.
     Singularities whose distance is less than a part ``1 / degree`` of their modulus count as one,
-    anywhere between them, since these orders may not resolve them. `uncertainty` is 16 or
+    anywhere between them, since these orders may not resolve them. `uncertainty` is 32 or
     more times the estimate by the changes of the last half of the orders, if errors fall at least
     as ``k^(-1/2)``, and infinite where changes do not fall, are too few, or leave more than a
     quarter of the value open: for entire functions, polynomials, two singularities that these
@@ -320,10 +320,11 @@ def _pade(c: MDArray) -> Limit | None:
 def _nearest(found: Pade) -> MDArray | None:
     """Return the nearest pole that no zero cancels."""
     poles, zeros = found.poles.values, found.zeros.values
+    noise = found.numerator.precision.eps**_DOUBLET
     for i in range(poles.shape[0]):
         pole = poles[i]
         gaps = abs(zeros - pole).to_numpy()
-        if gaps.size == 0 or gaps.min() > _DOUBLET * float(abs(pole)):
+        if gaps.size == 0 or gaps.min() > noise * float(abs(pole)):
             return pole
     return None
 
