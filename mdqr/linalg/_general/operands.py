@@ -72,7 +72,7 @@ def operands(
     )
     if len(values) > 1:
         if square_order(function, "b", inputs.shape(1)) != n:
-            raise ValueError(
+            raise np.linalg.LinAlgError(
                 f"{function}: a and b must be of the same order; got shapes {inputs.shape(0)} and "
                 f"{inputs.shape(1)}"
             )

@@ -275,11 +275,11 @@ def matrix_shape(function: str, name: str, shape: tuple[int, ...]) -> tuple[int,
 
     Raises
     ------
-    ValueError
+    numpy.linalg.LinAlgError
         If there are fewer than two.
     """
     if len(shape) < 2:
-        raise ValueError(
+        raise np.linalg.LinAlgError(
             f"{function}: {name} must have at least two dimensions; got shape {shape}"
             + (f": use {name}.reshape(-1, 1) for one column" if len(shape) == 1 else "")
         )
@@ -291,12 +291,12 @@ def square_order(function: str, name: str, shape: tuple[int, ...]) -> int:
 
     Raises
     ------
-    ValueError
+    numpy.linalg.LinAlgError
         If the last two lengths differ.
     """
     m, n = matrix_shape(function, name, shape)
     if m != n:
-        raise ValueError(
+        raise np.linalg.LinAlgError(
             f"{function}: {name} must be square; got shape {shape}"
             + ("" if function == "solve_triangular" else ": use lstsq for rectangular systems")
         )
@@ -342,13 +342,13 @@ def right_hand_side(
 
     Raises
     ------
-    ValueError
+    numpy.linalg.LinAlgError
         If the number of rows is wrong.
     """
     is_vector = len(shape) == 1
     found, _ = matrix_shape(function, "b", (*shape, 1) if is_vector else shape)
     if found != rows:
-        raise ValueError(
+        raise np.linalg.LinAlgError(
             f"{function}: b must have {rows} rows, as a has; got shape {shape}"
             + (" (only a 1-D b is a vector)" if len(shape) > 1 else "")
         )
