@@ -18,10 +18,17 @@ from mdqr.linalg._shared.data_error import Errors
 from mdqr.linalg._shared.operands import Inputs, precision_for
 from mdqr.linalg._spectral import residual_bounds as pencil
 from mdqr.linalg._spectral import singular_bounds as singular
+from mdqr.linalg._spectral.definite_pair import near_one
 from mdqr.linalg._spectral.disks import SLACK
 from mdqr.linalg._spectral.info import Proven, SpectralInfo
 from mdqr.linalg._spectral.onesided.jacobi import adjoint
-from mdqr.linalg._spectral.residual_bounds import Bounds, Remainders
+from mdqr.linalg._spectral.residual_bounds import (
+    LOST,
+    Bounds,
+    Remainders,
+    changed,
+    lost_by_scaling,
+)
 from mdqr.linalg._spectral.singular_bounds import Triples
 
 # Powers of two take no more from a bound.
@@ -98,12 +105,46 @@ def info_of(inputs: Inputs, given: Held, made: Any, part: slice, shape: tuple[in
     return SpectralInfo(inputs.precision, sizes, proven)
 
 
-def _near_one(backend: Backend, a: Block, field: bool, *, even: bool = False) -> tuple[Any, Any]:
+def _near_one(backend: Backend, a: Block, field: bool) -> tuple[Any, Any]:
     """Return matrices with entries near 1, and the powers of two that were taken, ``(batch,)``."""
     bits = scaling.magnitude_bits(a, field)
     top = scaling.exponents_of(scaling.largest(bits, (-2, -1), 0))
-    top = top + (top & 1) if even else top
     return backend.ldexp(a, -top[:, None, None], is_complex=field), top
+
+
+class _Scaled(NamedTuple):
+    """One or two Hermitian matrices with entries near 1, what that lost, and errors of the data.
+
+    Moduli are ``(batch, n, n)``; `powers` as in `NearOne`, 0 of one matrix.
+    """
+
+    matrices: list[Block]
+    lost: list[np.ndarray]
+    errors: list[np.ndarray]
+    powers: np.ndarray
+    top: np.ndarray
+
+
+def _scaled_operands(backend: Backend, given: Held) -> _Scaled:
+    field, blocks = given.kind.is_complex, [host_block(x) for x in given.matrices]
+    errors = [_entry_errors(given, i) for i in range(len(blocks))]
+    if len(blocks) == 1:
+        # Of vectors of length 1 the bounds of underflow cover what is lost.
+        a, top = _near_one(backend, blocks[0], field)
+        none = np.zeros((1, 1, 1))
+        powers = np.zeros(a.shape[-2:], np.int64)
+        return _Scaled([a], [none], [_ldexp(errors[0], -top[:, None, None])], powers, top)
+    near = near_one(backend, *blocks, field)
+    powers = [near.both - near.top[:, None, None], near.both]
+    found, operands = [near.a, near.b], list(zip(blocks, (near.a, near.b), powers, strict=True))
+    lost = [lost_by_scaling(backend, *each, field) for each in operands]
+    errors = [_ldexp(e, power) for e, power in zip(errors, powers, strict=True)]
+    return _Scaled(found, lost, errors, near.powers, near.top)
+
+
+def _ldexp(errors: np.ndarray, powers: np.ndarray) -> np.ndarray:
+    """Return ``2**powers errors``, or more where that underflows."""
+    return np.where(errors > 0, np.ldexp(errors, powers) + LOST, 0.0)
 
 
 @np.errstate(all="ignore")
@@ -113,44 +154,35 @@ def of_hermitian(given: Held, again: Any) -> Proven:
     ``again(matrices, is_complex, limbs)`` returns their values and vectors in so many limbs.
     """
     kind, field = given.kind, given.kind.is_complex
-    a, *rest = (host_block(x) for x in given.matrices)
-    e, *rest_e = (_entry_errors(given, i) for i in range(len(given.matrices)))
-    backend = for_block(a)
-    a, top = _near_one(backend, a, field)
-    e = np.ldexp(e, -top[:, None, None])
-    b: Any = None
-    of_b, f = np.zeros_like(top), None
-    if rest:
-        b, of_b = _near_one(backend, rest[0], field, even=True)
-        f = np.ldexp(rest_e[0], -of_b[:, None, None])
-    w = backend.ldexp(host_block(given.values), (of_b - top)[:, None])
-    x = backend.ldexp(host_block(given.vectors[0]), (of_b >> 1)[:, None, None], is_complex=field)
+    w, x = host_block(given.values), host_block(given.vectors[0])
+    backend = for_block(w)
+    near = _scaled_operands(backend, given)
+    back, (a, b) = near.top[:, None], (*near.matrices, None)[:2]
+    w = backend.ldexp(w, -back)
+    x = backend.ldexp(x, -near.powers[:, :, None], is_complex=field)
     found = pencil.remainders(backend, a, b, x, w, kind)
-    apart = pencil.distances(backend, w, kind)
-    stored = pencil.bounds(apart, found, abs(w[0]))
-    sizes, of_x = abs(w[0]), pencil.known(x, kind).sizes
-    moved = _moved(of_x, e) * SLACK
-    changed = np.zeros_like(moved) if f is None else _moved(of_x, f) * SLACK
-    data = Remainders(
-        found.z + moved + changed * sizes[:, None, :] + _MORE,
-        found.g + changed + _MORE * (b is not None),
-    )
-    within = pencil.bounds(apart, data, abs(w[0])).values
+    apart, sizes, of_x = pencil.distances(backend, w, kind), abs(w[0]), pencil.known(x, kind).sizes
+    stored = pencil.bounds(apart, _perturbed(found, of_x, sizes, near.lost), sizes)
+    errors = [e + lost for e, lost in zip(near.errors, near.lost, strict=True)]
+    within = pencil.bounds(apart, _perturbed(found, of_x, sizes, errors), sizes).values
+    e = errors[0]
     if b is None:
         within = np.minimum(within, stored.values + _norm(e))
     size_a = native_abs(a, field)
     size_b = np.eye(a.shape[-1])[None] if b is None else native_abs(b, field)
-    own = np.diagonal(_moved(of_x, size_b), axis1=-2, axis2=-1)
-    condition = np.diagonal(_moved(of_x, size_a), axis1=-2, axis2=-1)
+    own = np.diagonal(changed(of_x, size_b), axis1=-2, axis2=-1)
+    condition = np.diagonal(changed(of_x, size_a), axis1=-2, axis2=-1)
     condition = np.where(sizes > 0, condition / sizes, np.inf)
     condition = condition if b is None else condition + own
     vectors = np.sqrt(2.0) * stored.sines + stored.lengths + given.rounding * np.sqrt(own)
-    back, zero = (top - of_b)[:, None], _zero(a, field)
+    zero = _zero(host_block(given.matrices[0]), field)
 
     def in_more(chosen: np.ndarray, limbs: int) -> tuple[Block, np.ndarray]:
-        more, parts = Kind(limbs, field), [y[..., chosen, :, :] for y in (a, b) if y is not None]
+        more, parts = Kind(limbs, field), [y[..., chosen, :, :] for y in near.matrices]
         far, x, _ = again(parts, field, limbs)
-        left = pencil.remainders(backend, parts[0], parts[1] if rest else None, x, far, more)
+        left = pencil.remainders(backend, parts[0], (*parts, None)[1], x, far, more)
+        lost = [y if len(y) == 1 else y[chosen] for y in near.lost]
+        left = _perturbed(left, pencil.known(x, more).sizes, abs(far[0]), lost)
         apart = pencil.distances(backend, far, more)
         return far, pencil.bounds(apart, left, abs(far[0])).values
 
@@ -165,8 +197,16 @@ def _zero(a: Block, field: bool) -> np.ndarray:
     return ~scaling.magnitude_bits(a, field).any(axis=(-2, -1))[:, None]
 
 
-def _moved(x: np.ndarray, e: np.ndarray) -> np.ndarray:
-    return np.asarray(x.swapaxes(-1, -2) @ e @ x)
+def _perturbed(
+    found: Remainders, x: np.ndarray, sizes: np.ndarray, errors: list[np.ndarray]
+) -> Remainders:
+    """Return remainders of vectors and values of such moduli with such errors of the matrices."""
+    if not any(e.any() for e in errors):
+        return found
+    moved, *rest = (changed(x, e) * SLACK for e in errors)
+    for of_b in rest:
+        found = Remainders(found.z + of_b * sizes[:, None, :], found.g + of_b + _MORE)
+    return Remainders(found.z + moved + _MORE, found.g)
 
 
 def _norm(e: np.ndarray) -> np.ndarray:

@@ -47,24 +47,50 @@ class _Step(NamedTuple):
     g: Block
 
 
+class NearOne(NamedTuple):
+    """Two matrices with entries near 1: ``2**both a``, over ``2**top``, and ``2**both b``.
+
+    `both` are the sums of two `powers`, int64 ``(batch, n)``: of rows and of columns. Vectors are
+    to be multiplied by ``2**-powers``, eigenvalues by ``2**-top``, int64 ``(batch,)``.
+    """
+
+    a: Block
+    b: Block
+    powers: Block
+    top: Block
+
+    @property
+    def both(self) -> Block:
+        """The powers of the entries of b, ``(batch, n, n)``."""
+        return self.powers[:, :, None] + self.powers[:, None, :]
+
+
+def near_one(backend: Backend, a: Block, b: Block, is_complex: bool) -> NearOne:
+    """Scale a Hermitian and a definite matrix, whose diagonal comes between 1/4 and 1.
+
+    No entry of b is larger then, and the vectors have the condition of b without its scales.
+    """
+    exponents = scaling.exponents_of(scaling.magnitude_bits(planes.diagonal(b), is_complex))
+    found = NearOne(a, b, -((exponents + 1) >> 1), exponents)
+    both = found.both
+    sizes = scaling.exponents_or_absent(scaling.magnitude_bits(a, is_complex)) + both
+    top = scaling.largest(sizes, (-2, -1), 0)
+    top = backend.xp.where(top > scaling.ABSENT // 2, top, 0)
+    a = backend.ldexp(a, both - top[:, None, None], is_complex=is_complex)
+    b = backend.ldexp(b, both, is_complex=is_complex)
+    return NearOne(a, b, found.powers, top)
+
+
 def refined(
     backend: Backend, a: Block, b: Block, values: Block, x: Block, kind: Kind, solver: Solver
 ) -> Pairs:
     """Return better eigenvalues and eigenvectors of ``(batch, n, n)``, not in any order."""
     field = kind.is_complex
-    tops = []
-    for block in (a, b):
-        bits = scaling.magnitude_bits(block, field)
-        tops.append(scaling.exponents_of(scaling.largest(bits, (-2, -1), 0)))
-    # Even powers have roots.
-    of_a, of_b = tops[0], tops[1] + (tops[1] & 1)
-    a, b = (
-        backend.ldexp(block, -top[:, None, None], is_complex=field)
-        for block, top in ((a, of_a), (b, of_b))
-    )
-    w = backend.ldexp(planes.widen(values, False, kind.limbs), (of_b - of_a)[:, None])
+    near = near_one(backend, a, b, field)
+    a, b, powers, top = near.a, near.b, near.powers[:, :, None], near.top[:, None]
+    w = backend.ldexp(planes.widen(values, False, kind.limbs), -top)
     x = planes.widen(x, field, kind.limbs)
-    x = backend.ldexp(x, (of_b >> 1)[:, None, None], is_complex=field)
+    x = backend.ldexp(x, -powers, is_complex=field)
     enough = precision_for(kind.limbs).eps ** 0.5 * 2.0**-8
     change, last = 0.0, np.inf
     for _ in range(_MOST_STEPS):
@@ -77,9 +103,8 @@ def refined(
         if change <= enough or change > last / 2:
             break
         last = change
-    back = (of_a - of_b)[:, None]
-    vectors = backend.ldexp(x, -(of_b >> 1)[:, None, None], is_complex=field)
-    return Pairs(backend.ldexp(w, back), vectors, change)
+    vectors = backend.ldexp(x, powers, is_complex=field)
+    return Pairs(backend.ldexp(w, top), vectors, change)
 
 
 def _remainders(backend: Backend, a: Block, b: Block, x: Block, w: Block, kind: Kind) -> _Step:

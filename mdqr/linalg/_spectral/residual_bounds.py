@@ -22,6 +22,9 @@ from mdqr.linalg._spectral.onesided.jacobi import adjoint
 
 # Entries are near 1: more than what underflow takes from any sum.
 _LEAST = 2.0**-1000
+# More than powers of two take from an entry, and more than what underflows in a sum of doubles.
+LOST = 2.0**-1070
+_UNDERFLOW = 2.0**-1060
 
 
 class Remainders(NamedTuple):
@@ -53,6 +56,24 @@ class Known(NamedTuple):
 def known(block: Block, kind: Kind) -> Known:
     """Return a block with the moduli of its entries."""
     return Known(block, native_abs(block, kind.is_complex) * SLACK)
+
+
+@np.errstate(all="ignore")
+def lost_by_scaling(
+    backend: Backend, given: Block, scaled: Block, powers: np.ndarray, is_complex: bool
+) -> np.ndarray:
+    """Return upper bounds of the errors of entries of ``2**powers given`` that were rounded.
+
+    Limbs below the smallest doubles are: each by half of one at most, and those of both parts.
+    """
+    back = backend.ldexp(scaled, -powers, is_complex=is_complex)
+    inexact = (back != given).any(axis=(0, 1) if is_complex else 0)
+    return np.where(inexact, LOST, 0.0)
+
+
+def changed(x: np.ndarray, e: np.ndarray) -> np.ndarray:
+    """Return ``X^H E X`` for moduli, and no less where its first product underflows."""
+    return np.asarray((x.swapaxes(-1, -2) @ e + _UNDERFLOW) @ x)
 
 
 def diagonal_matrix(xp: Any, values: Block, kind: Kind) -> Block:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import hypot, ldexp
+from math import hypot, inf, ldexp, nextafter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +50,9 @@ class Integer(NamedTuple):
         """Bound the distance of limbs ``([2,] limbs)`` from the determinant."""
         parts = (self.real,) if self.imag is None else (self.real, self.imag)
         found = limbs.reshape(len(parts), -1).tolist()
-        return hypot(*map(self._distance, parts, found)) * (1.0 + 2.0**-50)
+        distance = hypot(*map(self._distance, parts, found))
+        # A factor adds nothing to the smallest subnormal numbers.
+        return nextafter(distance * (1.0 + 2.0**-50), inf) if distance else 0.0
 
     def _distance(self, part: int, limbs: list[float]) -> float:
         shift = self.exponent - LOWEST
