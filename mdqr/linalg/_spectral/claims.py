@@ -134,11 +134,13 @@ def _scaled_operands(backend: Backend, given: Held) -> _Scaled:
         none = np.zeros((1, 1, 1))
         powers = np.zeros(a.shape[-2:], np.int64)
         return _Scaled([a], [none], [_ldexp(errors[0], -top[:, None, None])], powers, top)
-    near = near_one(backend, *blocks, field)
-    powers = [near.both - near.top[:, None, None], near.both]
-    found, operands = [near.a, near.b], list(zip(blocks, (near.a, near.b), powers, strict=True))
-    lost = [lost_by_scaling(backend, *each, field) for each in operands]
-    errors = [_ldexp(e, power) for e, power in zip(errors, powers, strict=True)]
+    near = near_one(backend, blocks[0], blocks[1], field)
+    found, moves = [near.a, near.b], [near.both - near.top[:, None, None], near.both]
+    lost = [
+        lost_by_scaling(backend, given, scaled, moved, field)
+        for given, scaled, moved in zip(blocks, found, moves, strict=True)
+    ]
+    errors = [_ldexp(e, moved) for e, moved in zip(errors, moves, strict=True)]
     return _Scaled(found, lost, errors, near.powers, near.top)
 
 

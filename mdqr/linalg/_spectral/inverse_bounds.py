@@ -23,29 +23,29 @@ from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import Inputs, precision_for
 from mdqr.linalg._spectral.disks import SLACK
 from mdqr.linalg._spectral.onesided.jacobi import adjoint
-from mdqr.linalg._spectral.residual_bounds import known
+from mdqr.linalg._spectral.residual_bounds import LOST, known, lost_by_scaling
 
 # Entries of A are near 1; what underflow takes, and from a bound at the end.
 _LEAST = 2.0**-990
 _END = 2.0**-1070
+_AGAIN = 3
 
 
 def pseudo_inverse_info(
     given: Inputs,
-    near: MDArray,
     result: MDArray,
     top: Block,
     s: MDArray,
     kept: Any,
     unit: float,
 ) -> Info:
-    """Return the info of pseudoinverses X of matrices ``2**top near``.
+    """Return the info of pseudoinverses X of matrices that were divided by ``2**top``.
 
-    `s` are singular values of `near`, `kept` tells which count, and entries have errors of `unit`
-    of themselves.
+    `s` are singular values of the quotients, `kept` tells which count, and entries have errors of
+    `unit` of themselves.
     """
     kind, field = given.kind, given.is_complex
-    a, x = (host_block(flat(y._block, field)).copy() for y in (near, result))
+    a, x = (host_block(flat(y, field)).copy() for y in (given.blocks[0], result._block))
     (powers,) = fetch(top.reshape(-1))
     shape, count = result.shape, min(given.shape(0)[-2:])
     full = fetch(kept.all(axis=-1))[0].reshape(-1) & (kept.shape[-1] == count)
@@ -77,23 +77,21 @@ def _bounds(
     a: Block, x: Block, powers: np.ndarray, full: np.ndarray, unit: float, kind: Kind
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return bounds ``(batch, n, m)`` for data as stored, and within their errors."""
-    backend = for_block(a)
-    x = backend.ldexp(
-        planes.widen(x, kind.is_complex, kind.limbs),
-        powers[:, None, None],
-        is_complex=kind.is_complex,
-    )
-    wide = a.shape[-2] < a.shape[-1]
+    backend, field, back = for_block(a), kind.is_complex, powers[:, None, None]
+    x = backend.ldexp(planes.widen(x, field, kind.limbs), back, is_complex=field)
+    near = backend.ldexp(a, -back, is_complex=field)
+    lost = lost_by_scaling(backend, a, near, -back, field)
+    a, wide = planes.widen(near, field, kind.limbs), a.shape[-2] < a.shape[-1]
     if wide:
-        a, x = adjoint(a, kind), adjoint(x, kind)
+        a, x, lost = adjoint(a, kind), adjoint(x, kind), lost.swapaxes(-1, -2)
     of_a, of_x = known(a, kind).sizes, known(x, kind).sizes
     e, f = _residuals(backend, a, x, kind)
-    found = [_combined(of_x, e, f)]
-    # With A + D the residuals change by X D, and by X (D X)^H; a loss is the difference twice.
-    errors = unit * of_a * SLACK
-    more = of_x @ errors
-    turned = (errors @ of_x).swapaxes(-1, -2)
-    found.append(_combined(of_x, e + more, f + of_x @ turned))
+    found = []
+    of_data = np.where((of_a > 0) & (unit > 0), unit * of_a * SLACK + LOST, 0.0)
+    for errors in (lost, lost + of_data):
+        # With A + D the residuals change by X D, and by X (D X)^H.
+        turned = (errors @ of_x).swapaxes(-1, -2)
+        found.append(_combined(of_x, e + of_x @ errors, f + of_x @ turned))
     for i, bound in enumerate(found):
         bound = bound.swapaxes(-1, -2) if wide else bound
         bound = np.ldexp(bound * SLACK + _LEAST, -powers[:, None, None]) * SLACK + _END
@@ -107,15 +105,19 @@ def _combined(x: np.ndarray, e: np.ndarray, f: np.ndarray) -> np.ndarray:
     """Return bounds of ``abs(E) abs(A^+) + norm of rows of F``; infinite unless norm(E) < 1."""
     rows = e.sum(axis=-1, keepdims=True)
     norm = rows.max(axis=-2, keepdims=True, initial=0.0) * SLACK
-    outer = np.hypot.reduce(f, axis=-1, keepdims=True)
+    square = x.shape[-2] == x.shape[-1]
+    # Nothing is outside of the range of a regular matrix.
+    outer = np.zeros_like(rows) if square else np.hypot.reduce(f, axis=-1, keepdims=True)
     # A^+ = X - (X - A^+): rows of the difference are at most the largest of these.
     most = x.max(axis=-2, keepdims=True, initial=0.0) + outer.max(
         axis=-2, keepdims=True, initial=0.0
     )
     most = most / np.where(norm < 0.5, 1 - norm, 0.0)
     far = rows * most + outer
-    # Once more, with that for what X is off.
-    return np.asarray(np.minimum(far, e @ (x + far) + outer))
+    # Again, with that for what X is off: rows and columns may be far apart.
+    for _ in range(_AGAIN):
+        far = np.minimum(far, e @ (x + far) + outer)
+    return np.asarray(far)
 
 
 @np.errstate(all="ignore")
@@ -125,7 +127,7 @@ def _residuals(backend: Any, a: Block, x: Block, kind: Kind) -> tuple[np.ndarray
     few, of_a, of_x = 8 * m + 64, known(a, kind).sizes, known(x, kind).sizes
     one = kind.identity(np, (*a.shape[kind.lead : -2], n, n))
     e = known(backend.residual([(1, one)], x, a, kind=kind), kind).sizes
-    e = e * (1 + eps) + few * eps**2 * (of_x @ of_a + 1.0) + _LEAST
+    e = e * (1 + eps) + few * eps**2 * (of_x @ of_a + np.eye(n)) + _LEAST
     # A X = P - Q, rounded and what that is off.
     p = backend.matmul(a, x, kind=kind)
     q = backend.residual([(1, p)], a, x, kind=kind)

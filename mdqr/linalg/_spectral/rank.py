@@ -207,7 +207,7 @@ def pinv(
     if not return_info:
         return result
     unit = entry_unit(a, data_precision(a, given.work))
-    return result, pseudo_inverse_info(given, near, result, top, s, kept, unit)
+    return result, pseudo_inverse_info(given, result, top, s, kept, unit)
 
 
 def null_space(

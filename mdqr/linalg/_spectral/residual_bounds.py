@@ -25,6 +25,10 @@ _LEAST = 2.0**-1000
 # More than powers of two take from an entry, and more than what underflows in a sum of doubles.
 LOST = 2.0**-1070
 _UNDERFLOW = 2.0**-1060
+# Larger norms of G leave no bound of ``(I - G)^-1``.
+_MOST = 0.99
+# Row sums of G count as no smaller, relative to the largest one: products do not underflow.
+_FURTHEST = 2.0**-500
 
 
 class Remainders(NamedTuple):
@@ -167,12 +171,20 @@ def distances(backend: Backend, x: Block, kind: Kind) -> np.ndarray:
 
 @np.errstate(all="ignore")
 def amplified(found: Remainders) -> np.ndarray:
-    """Return upper bounds of the moduli of ``Z = X^H R + G Z``; infinite unless norm(G) < 1."""
-    rows = found.g.sum(axis=-1) * SLACK
-    norm = rows.max(axis=-1, initial=0.0)[:, None, None]
-    columns = found.z.max(axis=-2, initial=0.0)[:, None, :] / np.where(norm < 0.5, 1 - norm, 0.0)
-    moduli = (found.z + rows[:, :, None] * columns) * SLACK
-    return np.nan_to_num(moduli, nan=np.inf, posinf=np.inf)
+    """Return upper bounds of the moduli of ``Z = X^H R + G Z``; infinite unless norm(G) < 1.
+
+    The norm is that of ``D^-1 G D``, D = I or the row sums of G: where B is ill-conditioned they
+    are as far apart as the values.
+    """
+    rows = found.g.sum(axis=-1, keepdims=True)
+    rows = np.maximum(rows / rows.max(axis=-2, keepdims=True, initial=0.0), _FURTHEST)
+    moduli = np.full(found.z.shape, np.inf)
+    for d in (np.ones_like(rows), rows):
+        image = (found.g @ d) * SLACK + _UNDERFLOW
+        norm = (image / d).max(axis=-2, keepdims=True, initial=0.0) * SLACK
+        columns = (found.z / d).max(axis=-2, keepdims=True, initial=0.0) / (1 - norm)
+        moduli = np.fmin(moduli, np.where(norm < _MOST, found.z + image * columns, np.inf))
+    return moduli * SLACK
 
 
 @np.errstate(all="ignore")
