@@ -132,7 +132,7 @@ def _scaled_operands(backend: Backend, given: Held) -> _Scaled:
         # Of vectors of length 1 the bounds of underflow cover what is lost.
         a, top = _near_one(backend, blocks[0], field)
         none = np.zeros((1, 1, 1))
-        powers = np.zeros(a.shape[-2:], np.int64)
+        powers = np.zeros(a.shape[-3:-1], np.int64)
         return _Scaled([a], [none], [_ldexp(errors[0], -top[:, None, None])], powers, top)
     near = near_one(backend, blocks[0], blocks[1], field)
     found, moves = [near.a, near.b], [near.both - near.top[:, None, None], near.both]
