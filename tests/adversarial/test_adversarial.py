@@ -165,7 +165,9 @@ def test_many(name):
 # What random problems found: a bound that left out what scaling lost to underflow; columns of U
 # that were infinite; residuals in parts that cancel; weights of 2^-1000 and less; warnings of
 # NumPy; a bound and a sum of squares at the ends of the range; roots that round to zero beside
-# those that are zero; three real ones 1e-64 apart that were not told apart; a subnormal radius.
+# those that are zero; three real ones 1e-64 apart that were not told apart; a subnormal radius;
+# what powers of two take from small entries, times large vectors; moduli of subnormal errors;
+# shifts whose squares underflow; conditions near 1 / eps, of which the largest value alone suffers.
 @pytest.mark.parametrize(
     ("name", "seed", "index"),
     [
@@ -192,6 +194,13 @@ def test_many(name):
         ("roots", 11, 1022),
         ("roots", 11, 1188),
         ("roots", 23, 480),
+        ("eigh of two", 2811, 13240),
+        ("eigh of two", 2811, 5222),
+        ("eigh of two", 2811, 7845),
+        ("pinv", 2811, 14395),
+        ("pinv", 2811, 6683),
+        ("det", 2811, 3570),
+        ("eig", 2811, 4445),
     ],
 )
 def test_found_once(name, seed, index):

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
+from fractions import Fraction
+
 import mpmath
 import numpy as np
 import pytest
 
 import mdqr
-from mdqr.linalg import eigh, roots, schur, svd, svdvals
+from mdqr._limbs.exact import LOWEST
+from mdqr.linalg import eig, eigh, pinv, roots, schur, svd, svdvals
+from mdqr.linalg._factor.determinants.exact import Integer
 
 
 @pytest.mark.parametrize("size", [1e-170, 1e-250])
@@ -66,3 +71,65 @@ def test_conditions_of_zero_matrices():
     assert (svd(zero).info.condition == np.inf).all()
     assert (eigh(zero).info.condition == np.inf).all()
     assert (svdvals(zero, return_info=True)[1].condition == np.inf).all()
+
+
+def _diagonal(values, exponents):
+    """A diagonal matrix of full-width values times powers of two."""
+    return mdqr.diag(values * 2.0 ** np.array(exponents, dtype=float))
+
+
+@pytest.mark.parametrize("precision", ["dd", "qd", "od"])
+@pytest.mark.parametrize("k", [690, 700, 715])
+def test_what_scaling_takes_from_a_pair(precision, k):
+    """Vectors of 2**200 make of half the smallest double an error far beyond it."""
+    x = mdqr.random.uniform((4,), 1, 2, precision=precision, rng=k)
+    a, b = _diagonal(x[:2], [-k, 300]), _diagonal(x[2:], [-400, 0])
+    found = eigh(a, b=b)
+    of_a, of_b = (y[0, 0].to_fractions().item() for y in (a, b))
+    error = abs(found.eigenvalues[0].to_fractions().item() - of_a / of_b)
+    bound = float(found.info.error_bound[0])
+    assert error <= Fraction(bound)
+    eps = found.eigenvalues.precision.eps
+    assert bound <= max(16 * eps * float(of_a / of_b), 2.0 ** (300 - 980))
+
+
+@pytest.mark.parametrize("factor", [1.0, 1j])
+@pytest.mark.parametrize("k", [500, 560, 600])
+def test_what_scaling_takes_from_a_pseudoinverse(k, factor):
+    x = mdqr.random.uniform((2,), 1, 2, precision="od", rng=k)
+    a = _diagonal(x, [400, -k])
+    found, info = pinv(factor * a, rtol=0, return_info=True)
+    exact = 1 / a[1, 1].to_fractions().item()
+    error = abs((factor * found[1, 1]).real.to_fractions().item() - exact)
+    assert error <= Fraction(float(info.error_bound[1, 1]))
+    lost = max(2.0**10 * mdqr.od.eps, 2.0 ** (k + 400 - 1068))
+    assert info.error_bound[1, 1] <= lost * float(exact)
+
+
+@pytest.mark.parametrize("k", range(1, 40))
+def test_moduli_of_subnormal_distances(k):
+    part = 256 * k - 2
+    found = Integer(part, part, LOWEST - 8, 0).distance(np.zeros((2, 1)))
+    assert Fraction(found) ** 2 >= 2 * (Fraction(part) * Fraction(2) ** (LOWEST - 8)) ** 2
+    assert found <= (1.5 * k + 1) * 2.0**LOWEST
+
+
+@pytest.mark.parametrize("precision", ["dd", "qd", "od"])
+@pytest.mark.parametrize("k", [150, 200, 250, 318, 400, 500])
+def test_eigenvalues_far_below_the_largest_entry(precision, k):
+    """Squares of differences in the last rows underflow beside 2**(2 k)."""
+    t = 2.0**k
+    a = mdqr.array([[1, 0, -1], [2 * t, -2 * t * t, t], [3, 2 * t, 0]], precision=precision)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = eig(a)
+    values = found.eigenvalues.to_numpy()
+    assert np.isfinite(found.info.error_bound).all()
+    largest = abs(values).max()
+    assert largest == pytest.approx(2 * t * t, rel=1e-15)
+    # With the second row and column eliminated: ((1, 0), (3, 0)) plus ((0, -1), (2, 1)).
+    small = np.sort_complex(values[abs(values) < largest])
+    exact = np.array([1 - 5**0.5 * 1j, 1 + 5**0.5 * 1j])
+    error = abs(small - exact)
+    bound = np.sort(found.info.error_bound)[:2].max()
+    assert (error <= bound + 1e-14).all()

@@ -23,7 +23,7 @@ from mdqr.linalg._spectral.onesided.jacobi import adjoint
 # Entries are near 1: more than what underflow takes from any sum.
 _LEAST = 2.0**-1000
 # More than powers of two take from an entry, and more than what underflows in a sum of doubles.
-LOST = 2.0**-1070
+LOST = 2.0**-1072
 _UNDERFLOW = 2.0**-1060
 # Larger norms of G leave no bound of ``(I - G)^-1``.
 _MOST = 0.99
@@ -68,7 +68,8 @@ def lost_by_scaling(
 ) -> np.ndarray:
     """Return upper bounds of the errors of entries of ``2**powers given`` that were rounded.
 
-    Limbs below the smallest doubles are: each by half of one at most, and those of both parts.
+    The first limb that is rounded loses half of the smallest double at most, those after it are
+    no larger than that, and both parts lose ``2**0.5`` times as much as one.
     """
     back = backend.ldexp(scaled, -powers, is_complex=is_complex)
     inexact = (back != given).any(axis=(0, 1) if is_complex else 0)

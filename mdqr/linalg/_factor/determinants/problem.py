@@ -285,4 +285,6 @@ def cut_off(backend: Backend, wide: Block, narrow: Block, kind: Kind) -> Block:
     rest = backend.binary(
         "subtract", wide, planes.widen(narrow, kind.is_complex, kind.limbs), kind=kind
     )
-    return moduli(backend.xp, rest, kind.is_complex) * _UP
+    size = moduli(backend.xp, rest, kind.is_complex) * _UP
+    # Moduli of subnormal parts may be rounded down by half a unit.
+    return backend.xp.where(size > 0, size + _SMALLEST, size) if kind.is_complex else size
