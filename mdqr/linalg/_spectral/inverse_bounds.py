@@ -2,8 +2,8 @@
 
 With ``E = I - X A`` for A with independent columns, ``X - A^+ = X (I - A A^+) - E A^+``, and the
 first term is ``(X - X (A X)^H) (I - A A^+)``, for X X^H A^H vanishes there. Neither is larger than
-the residuals E and ``F = X - X (A X)^H``, times A^+ or 1. Of square A the first one is zero. What the
-powers of two that A is divided by take from its entries counts as errors of the data.
+the residuals E and ``F = X - X (A X)^H``, times A^+ or 1. Of square A the first one is zero.
+What the powers of two that A is divided by take from its entries counts as errors of the data.
 """
 
 from __future__ import annotations
