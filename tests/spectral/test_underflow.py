@@ -93,6 +93,25 @@ def test_what_scaling_takes_from_a_pair(precision, k):
     assert bound <= max(16 * eps * float(of_a / of_b), 2.0 ** (300 - 980))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_what_scaling_takes_from_a_pair_with_large_vectors(seed):
+    """A condition of b of 2**200 makes of half the smallest double 2**200 times as much."""
+    x, near = mdqr.random.uniform((2,), 1, 2, precision="od", rng=seed), 2.0**-200
+    a = mdqr.zeros((3, 3), precision="od")
+    a[0, 0], a[1, 1], a[2, 2] = x[0] * 2.0**-600, x[1] * 2.0**-600, 2.0**400
+    b = mdqr.eye(3, precision="od")
+    b[0, 1] = b[1, 0] = mdqr.od(1) - near
+    found = eigh(a, b=b)
+    with mpmath.workdps(700):
+        p, q = (each * mpmath.mpf(2) ** -600 for each in x.to_mpmath().tolist())
+        # The larger root of p q - (p + q) w + (1 - (1 - near)**2) w**2.
+        square = 2 * mpmath.mpf(near) - mpmath.mpf(near) ** 2
+        exact = (p + q + mpmath.sqrt((p + q) ** 2 - 4 * square * p * q)) / (2 * square)
+        error = abs(found.eigenvalues[1].to_mpmath().item() - exact)
+        assert error <= found.info.error_bound[1]
+    assert found.info.error_bound[1] <= 2.0 ** (400 - 1072 + 212)
+
+
 @pytest.mark.parametrize("factor", [1.0, 1j])
 @pytest.mark.parametrize("k", [500, 560, 600])
 def test_what_scaling_takes_from_a_pseudoinverse(k, factor):
