@@ -18,8 +18,8 @@ from mdqr.linalg._shared.operands import precision_for
 MOST_STEPS = 2
 # Of so many steps without an eigenvalue the last one has an exceptional shift.
 EXCEPTIONAL = 10
-# Entries are near 1: shifts are no better for smaller differences.
-_LEAST = 2.0**-1000
+# The power of differences of entries near 1 that shifts need not resolve.
+_LOWEST = -1000
 
 
 def triangular(backend: Backend, a: Block, kind: Kind) -> tuple[Block, Block]:
@@ -106,10 +106,11 @@ def _shift(backend: Backend, block: Block, steps: int, kind: Kind) -> Block:
     if steps % EXCEPTIONAL == 0:
         away = 0.75 * abs(c) + 0.25 * abs(half)
     else:
-        # Of half**2 + b c by factors: squares and products may underflow.
-        mean = np.sqrt(b) * np.sqrt(c)
-        root = np.sqrt(half + 1j * mean) * np.sqrt(half - 1j * mean)
-        far = max(half + root, half - root, key=abs)
-        away = -(mean / far) * mean if abs(far) > _LEAST else 0.0
+        # Near 1, so that the squares of the largest of them do not underflow.
+        size = 2.0 ** max(int(np.frexp(max(map(abs, (half, b, c))))[1]), _LOWEST)
+        half, b, c = half / size, b / size, c / size
+        root = np.sqrt(half * half + b * c)
+        root = -root if (half.conjugate() * root).real < 0 else root
+        away = -b * c / (half + root) * size if b * c else 0.0
     away = from_native(np, np.array([away], dtype=complex), True)
     return backend.binary("add", last, away, kind=kind)
