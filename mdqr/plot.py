@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._docstrings import documented
 from mdqr._precision import PRECISIONS
 
 __all__ = ["convergence", "digits", "poles", "refinement", "residuals", "singular_values"]
@@ -72,6 +73,7 @@ def digits(results: Any, *, ax: Any = None) -> Any:
     return ax
 
 
+@documented(digits)
 def singular_values(values: Any, *, ax: Any = None) -> Any:
     """Plot how singular values decay, with the level that float64 does not see below.
 
@@ -79,21 +81,7 @@ def singular_values(values: Any, *, ax: Any = None) -> Any:
     ----------
     values : array_like or mapping
         Singular values ``(n,)`` as `svdvals` returns them, or a mapping from labels to such.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
-
-    Examples
-    --------
     >>> import mdqr.plot
     >>> i = mdqr.arange(1, 21, precision="od")
     >>> hilbert = 1 / (i[:, None] + i - 1)
@@ -120,6 +108,7 @@ def singular_values(values: Any, *, ax: Any = None) -> Any:
     return ax
 
 
+@documented(digits)
 def poles(
     points: Any, *, zeros: Any = (), radii: Any = None, label: str = "poles", ax: Any = None
 ) -> Any:
@@ -136,25 +125,11 @@ def poles(
         drawn.
     label : str, optional
         What the legend calls the points.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
 
     See Also
     --------
     mdqr.series.plot.poles : Those of Pade approximants, with the circle of convergence.
 
-    Examples
-    --------
     >>> import mdqr.plot
     >>> mdqr.plot.poles([1j, -1j], zeros=[0.5]).get_xlabel()
     'real part'
@@ -180,6 +155,7 @@ def poles(
     return ax
 
 
+@documented(digits)
 def refinement(info: Any, *, ax: Any = None) -> Any:
     """Plot by how much each refinement step of a solution changed it.
 
@@ -187,23 +163,12 @@ def refinement(info: Any, *, ax: Any = None) -> Any:
     ----------
     info : LstsqInfo or LstsqResult
         Of `lstsq`; small systems are one kernel call, without a history.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
 
     Raises
     ------
-    ImportError
-        If matplotlib is not installed.
     ValueError
         If the history is missing.
 
-    Examples
-    --------
     >>> import mdqr.plot
     >>> a = mdqr.testing.matrix("random", 80, 70, precision="qd", cond=1e3, rng=1)
     >>> fit = mdqr.linalg.lstsq(a, a.sum(axis=1))
@@ -222,6 +187,7 @@ def refinement(info: Any, *, ax: Any = None) -> Any:
     return ax
 
 
+@documented(digits)
 def residuals(fitted: Any, observed: Any, *, ax: Any = None) -> Any:
     """Plot the residuals of a model against its fitted values.
 
@@ -231,21 +197,7 @@ def residuals(fitted: Any, observed: Any, *, ax: Any = None) -> Any:
         Values of the model ``(m,)``, such as ``a @ fit.x``.
     observed : array_like
         The observations; subtracted in the higher precision of both.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
-
-    Examples
-    --------
     >>> import mdqr.plot
     >>> mdqr.plot.residuals([1.0, 2.0], [1.5, 1.5]).get_ylabel()
     'residual'
@@ -258,8 +210,11 @@ def residuals(fitted: Any, observed: Any, *, ax: Any = None) -> Any:
     return ax
 
 
+@documented(digits)
 def convergence(values: Any, reference: Any = None, *, ax: Any = None) -> Any:
     """Plot the errors of a sequence of approximations.
+
+    Errors are formed in the precision of the values, so that they are seen below 1e-16.
 
     Parameters
     ----------
@@ -267,25 +222,7 @@ def convergence(values: Any, reference: Any = None, *, ax: Any = None) -> Any:
         Approximations ``(n,)``, or a mapping from labels to such.
     reference : scalar, optional
         The limit; without it the differences of successive values are shown.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
-
-    Notes
-    -----
-    Errors are formed in the precision of the values, so that they are seen below 1e-16.
-
-    Examples
-    --------
     >>> import mdqr.plot
     >>> n = mdqr.arange(1, 30, precision="qd")
     >>> mdqr.plot.convergence((1 + 1 / n) ** n, mdqr.exp(mdqr.qd(1))).get_ylabel()

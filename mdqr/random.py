@@ -12,6 +12,7 @@ import numpy as np
 import numpy.random  # NumPy imports it at its first use, which may be when memory is short
 
 from mdqr._core.base import ArrayBase
+from mdqr._docstrings import documented
 from mdqr._functions import creation, filled
 from mdqr._limbs import planes as _limbs
 from mdqr._limbs.device import place
@@ -30,6 +31,7 @@ def __dir__() -> list[str]:
 _WORD = 53
 
 
+@documented(filled.zeros)
 def uniform(
     shape: Any = (),
     low: Any = 0,
@@ -44,18 +46,12 @@ def uniform(
 
     Parameters
     ----------
-    shape : int or tuple of int
-        The shape of the values.
     low, high : array_like, optional
         The ends, of a shape that broadcasts to `shape`.
-    precision : Precision or str
-        The precision; required.
     rng : int, numpy.random.Generator or None, optional
         A seed, a generator, or None for fresh entropy.
     dtype : {None, float, complex}, optional
         complex: real and imaginary parts are drawn independently.
-    device : str, optional
-        "cpu" (default), "cuda" or "cuda:k".
 
     Returns
     -------
@@ -67,12 +63,7 @@ def uniform(
     ------
     TypeError
         If the precision is missing, `rng` is neither of these, or an end is complex.
-    MemoryError
-        If memory for the limbs cannot be allocated.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> a = mdqr.random.uniform((2, 3), precision=mdqr.od, rng=1)
     >>> a.shape, bool((a >= 0).all() and (a < 1).all())
     ((2, 3), True)
@@ -90,6 +81,7 @@ def uniform(
     return _drawn(draw, shape, target, dtype, device, (low, high), scale)
 
 
+@documented(uniform)
 def normal(
     shape: Any = (),
     loc: Any = 0,
@@ -104,18 +96,10 @@ def normal(
 
     Parameters
     ----------
-    shape : int or tuple of int
-        The shape of the values.
     loc, scale : array_like, optional
         Mean and standard deviation, of a shape that broadcasts to `shape`.
-    precision : Precision or str
-        The precision; required.
-    rng : int, numpy.random.Generator or None, optional
-        A seed, a generator, or None for fresh entropy.
     dtype : {None, float, complex}, optional
         complex: real and imaginary parts are drawn independently, each with `scale`.
-    device : str, optional
-        "cpu" (default), "cuda" or "cuda:k".
 
     Returns
     -------
@@ -128,12 +112,7 @@ def normal(
     ------
     TypeError
         If the precision is missing, `rng` is neither of these, or `loc` or `scale` is complex.
-    MemoryError
-        If memory for the limbs cannot be allocated.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.random.normal(3, precision=mdqr.dd, rng=1).precision
     mdqr.dd
     """

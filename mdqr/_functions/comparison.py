@@ -20,6 +20,7 @@ from mdqr._core.promotion import (
     to_block,
     together,
 )
+from mdqr._docstrings import documented
 from mdqr._errors import advised
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, is_cuda_array, place_on_device_of
@@ -122,22 +123,10 @@ def maximum(x: Any, y: Any) -> MDArray:
     return _choose(x, y, 1)
 
 
+@documented(maximum)
 def minimum(x: Any, y: Any) -> MDArray:
     """Return the smaller of each pair; NaN if one is NaN.
 
-    Parameters
-    ----------
-    x, y
-        As in `mdqr.maximum`.
-
-    Returns
-    -------
-    MDArray
-        A new array of the broadcast shape.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.minimum(mdqr.qd(3), 4))
     3.0
     """
@@ -207,6 +196,7 @@ def isfinite(x: Any) -> Any:
 
 
 @advised
+@documented(isfinite)
 def isnan(x: Any) -> Any:
     """Return where values are NaN.
 
@@ -215,14 +205,6 @@ def isnan(x: Any) -> Any:
     x : MDArray
         The values; of complex ones either part counts.
 
-    Returns
-    -------
-    numpy.ndarray or numpy.bool
-        Of the shape of `x`.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> bool(mdqr.isnan(mdqr.qd("nan")))
     True
     """
@@ -231,22 +213,10 @@ def isnan(x: Any) -> Any:
 
 
 @advised
+@documented(isnan)
 def isinf(x: Any) -> Any:
     """Return where values are infinite.
 
-    Parameters
-    ----------
-    x : MDArray
-        The values; of complex ones either part counts.
-
-    Returns
-    -------
-    numpy.ndarray or numpy.bool
-        Of the shape of `x`.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> bool(mdqr.isinf(mdqr.qd("-inf")))
     True
     """

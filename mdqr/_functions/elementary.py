@@ -13,674 +13,315 @@ from mdqr._backend import for_block
 from mdqr._backend.host import values
 from mdqr._backend.protocol import REAL_ONLY
 from mdqr._core.promotion import Operands, operands
+from mdqr._docstrings import COMPLEX_FUNCTION, REAL_FUNCTION, REAL_PAIR, documented
 from mdqr._errors import advised
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
 
 
+@documented(COMPLEX_FUNCTION)
 def exp(x: Any) -> MDArray:
     """Return the exponential function of each element.
 
-    Parameters
-    ----------
-    x : MDArray
-        The values, real or complex.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
-        ``10 * eps`` normwise.
-
-    Notes
-    -----
     Overflow gives infinity, underflow zero; ``exp(-inf)`` is 0.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.exp(mdqr.qd(0)))
     1.0
     """
     return _unary("exp", x)
 
 
+@documented(COMPLEX_FUNCTION)
 def exp2(x: Any) -> MDArray:
     """Return two to the power of each element.
 
-    Parameters
-    ----------
-    x : MDArray
-        The values, real or complex.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
-        ``10 * eps`` normwise.
-
-    Notes
-    -----
     Powers of two come out exactly. Overflow gives infinity, underflow zero. Complex values are
     taken as ``exp(x * log(2))``: the bound holds while the imaginary part is below ``2**30``.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.exp2(mdqr.qd(10)))
     1024.0
     """
     return _unary("exp2", x)
 
 
+@documented(COMPLEX_FUNCTION)
 def expm1(x: Any) -> MDArray:
     """Return ``exp(x) - 1``, accurate also where `x` is near zero.
 
-    Parameters
-    ----------
-    x : MDArray
-        The values, real or complex.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
-        ``10 * eps`` normwise.
-
-    Notes
-    -----
     Overflow gives infinity; ``expm1(-inf)`` is -1.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.expm1(mdqr.qd("1e-30")))
     1e-30
     """
     return _unary("expm1", x)
 
 
+@documented(COMPLEX_FUNCTION)
 def log(x: Any) -> MDArray:
     """Return the natural logarithm.
 
-    Parameters
-    ----------
-    x : MDArray
-        The values, real or complex.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
-        ``10 * eps`` normwise.
-
-    Notes
-    -----
     Zero gives ``-inf`` and a negative real value NaN; complex values have the principal branch,
     whose imaginary part lies in ``[-pi, pi]``, with the cut along the negative real axis.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.log(mdqr.qd(1)))
     0.0
     """
     return _unary("log", x)
 
 
+@documented(COMPLEX_FUNCTION)
 def log2(x: Any) -> MDArray:
     """Return the logarithm to base two.
 
-    Parameters
-    ----------
-    x : MDArray
-        The values, real or complex.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
-        ``10 * eps`` normwise.
-
-    Notes
-    -----
     Of powers of two it is exact. Zero gives ``-inf`` and a negative real value NaN; branches as
     in `mdqr.log`.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.log2(mdqr.qd(8)))
     3.0
     """
     return _unary("log2", x)
 
 
+@documented(COMPLEX_FUNCTION)
 def log10(x: Any) -> MDArray:
     """Return the logarithm to base ten.
 
-    Parameters
-    ----------
-    x : MDArray
-        The values, real or complex.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
-        ``10 * eps`` normwise.
-
-    Notes
-    -----
     Of powers of ten that are no more than a precision holds it is exact. Zero gives ``-inf`` and
     a negative real value NaN; branches as in `mdqr.log`.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.log10(mdqr.qd(1000)))
     3.0
     """
     return _unary("log10", x)
 
 
+@documented(COMPLEX_FUNCTION)
 def log1p(x: Any) -> MDArray:
     """Return ``log(1 + x)``, accurate also where `x` is near zero.
 
-    Parameters
-    ----------
-    x : MDArray
-        The values, real or complex.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
-        ``10 * eps`` normwise.
-
-    Notes
-    -----
     -1 gives ``-inf`` and a smaller real value NaN; branches as in `mdqr.log`.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.log1p(mdqr.qd("1e-30")))
     1e-30
     """
     return _unary("log1p", x)
 
 
+@documented(COMPLEX_FUNCTION)
 def sin(x: Any) -> MDArray:
     """Return the sine, of radians.
 
-    Parameters
-    ----------
-    x : MDArray
-        The values, real or complex.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
-        ``10 * eps`` normwise.
-
-    Notes
-    -----
     Arguments of any size are reduced exactly. Infinities give NaN.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.sin(mdqr.qd(0)))
     0.0
     """
     return _unary("sin", x)
 
 
+@documented(COMPLEX_FUNCTION)
 def cos(x: Any) -> MDArray:
     """Return the cosine, of radians.
 
-    Parameters
-    ----------
-    x : MDArray
-        The values, real or complex.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
-        ``10 * eps`` normwise.
-
-    Notes
-    -----
     Arguments of any size are reduced exactly. Infinities give NaN.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.cos(mdqr.qd(0)))
     1.0
     """
     return _unary("cos", x)
 
 
+@documented(COMPLEX_FUNCTION)
 def tan(x: Any) -> MDArray:
     """Return the tangent, of radians.
 
-    Parameters
-    ----------
-    x : MDArray
-        The values, real or complex.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
-        ``10 * eps`` normwise.
-
-    Notes
-    -----
     Arguments of any size are reduced exactly. Infinities give NaN.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.tan(mdqr.qd(0)))
     0.0
     """
     return _unary("tan", x)
 
 
+@documented(REAL_FUNCTION)
 def sinpi(x: Any) -> MDArray:
     """Return ``sin(pi * x)``.
 
-    Parameters
-    ----------
-    x : MDArray
-        Real values.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``.
-
-    Raises
-    ------
-    TypeError
-        If `x` is complex.
-
-    Notes
-    -----
     Exact where `x` is a multiple of 1/2: a zero has the sign of `x`. Infinities give NaN.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.sinpi(mdqr.qd("0.5")))
     1.0
     """
     return _unary("sinpi", x)
 
 
+@documented(REAL_FUNCTION)
 def cospi(x: Any) -> MDArray:
     """Return ``cos(pi * x)``.
 
-    Parameters
-    ----------
-    x : MDArray
-        Real values.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``.
-
-    Raises
-    ------
-    TypeError
-        If `x` is complex.
-
-    Notes
-    -----
     Exact where `x` is a multiple of 1/2: zeros are positive. Infinities give NaN.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.cospi(mdqr.qd(1)))
     -1.0
     """
     return _unary("cospi", x)
 
 
+@documented(COMPLEX_FUNCTION)
 def arcsin(x: Any) -> MDArray:
     """Return the inverse sine, in ``[-pi/2, pi/2]``.
 
-    Parameters
-    ----------
-    x : MDArray
-        The values, real or complex.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
-        ``10 * eps`` normwise.
-
-    Notes
-    -----
     Real values beyond ``[-1, 1]`` give NaN. The branch cuts of complex values lie along the real
     axis beyond -1 and 1; the sign of the imaginary part determines the side, zeros included.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.arcsin(mdqr.qd(1)) * 2 / mdqr.qd.pi)
     1.0
     """
     return _unary("arcsin", x)
 
 
+@documented(COMPLEX_FUNCTION)
 def arccos(x: Any) -> MDArray:
     """Return the inverse cosine, in ``[0, pi]``.
 
-    Parameters
-    ----------
-    x : MDArray
-        The values, real or complex.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
-        ``10 * eps`` normwise.
-
-    Notes
-    -----
     Real values beyond ``[-1, 1]`` give NaN. The branch cuts of complex values lie along the real
     axis beyond -1 and 1; the sign of the imaginary part determines the side, zeros included.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.arccos(mdqr.qd(1)))
     0.0
     """
     return _unary("arccos", x)
 
 
+@documented(COMPLEX_FUNCTION)
 def arctan(x: Any) -> MDArray:
     """Return the inverse tangent, in ``[-pi/2, pi/2]``.
 
-    Parameters
-    ----------
-    x : MDArray
-        The values, real or complex.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
-        ``10 * eps`` normwise.
-
-    Notes
-    -----
     Infinities give ``pi/2`` with their sign. The branch cuts of complex values lie along the
     imaginary axis beyond -i and i.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.arctan(mdqr.qd(1)) * 4 / mdqr.qd.pi)
     1.0
     """
     return _unary("arctan", x)
 
 
+@documented(COMPLEX_FUNCTION)
 def sinh(x: Any) -> MDArray:
     """Return the hyperbolic sine.
 
-    Parameters
-    ----------
-    x : MDArray
-        The values, real or complex.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
-        ``10 * eps`` normwise.
-
-    Notes
-    -----
     Overflow gives infinity.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.sinh(mdqr.qd(0)))
     0.0
     """
     return _unary("sinh", x)
 
 
+@documented(COMPLEX_FUNCTION)
 def cosh(x: Any) -> MDArray:
     """Return the hyperbolic cosine.
 
-    Parameters
-    ----------
-    x : MDArray
-        The values, real or complex.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
-        ``10 * eps`` normwise.
-
-    Notes
-    -----
     Overflow gives infinity.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.cosh(mdqr.qd(0)))
     1.0
     """
     return _unary("cosh", x)
 
 
+@documented(COMPLEX_FUNCTION)
 def tanh(x: Any) -> MDArray:
     """Return the hyperbolic tangent.
 
-    Parameters
-    ----------
-    x : MDArray
-        The values, real or complex.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
-        ``10 * eps`` normwise.
-
-    Notes
-    -----
     Infinities give 1 with their sign.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.tanh(mdqr.qd("inf")))
     1.0
     """
     return _unary("tanh", x)
 
 
+@documented(COMPLEX_FUNCTION)
 def arcsinh(x: Any) -> MDArray:
     """Return the inverse hyperbolic sine.
 
-    Parameters
-    ----------
-    x : MDArray
-        The values, real or complex.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
-        ``10 * eps`` normwise.
-
-    Notes
-    -----
     Infinities stay. The branch cuts of complex values lie along the imaginary axis beyond -i
     and i.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.arcsinh(mdqr.qd(0)))
     0.0
     """
     return _unary("arcsinh", x)
 
 
+@documented(COMPLEX_FUNCTION)
 def arccosh(x: Any) -> MDArray:
     """Return the inverse hyperbolic cosine.
 
-    Parameters
-    ----------
-    x : MDArray
-        The values, real or complex.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
-        ``10 * eps`` normwise.
-
-    Notes
-    -----
     Real values below 1 give NaN. The branch cut of complex values lies along the real axis
     below 1.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.arccosh(mdqr.qd(1)))
     0.0
     """
     return _unary("arccosh", x)
 
 
+@documented(COMPLEX_FUNCTION)
 def arctanh(x: Any) -> MDArray:
     """Return the inverse hyperbolic tangent.
 
-    Parameters
-    ----------
-    x : MDArray
-        The values, real or complex.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
-        ``10 * eps`` normwise.
-
-    Notes
-    -----
     -1 and 1 give infinities, real values beyond them NaN. The branch cuts of complex values lie
     along the real axis beyond -1 and 1.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.arctanh(mdqr.qd(0)))
     0.0
     """
     return _unary("arctanh", x)
 
 
+@documented(REAL_FUNCTION)
 def cbrt(x: Any) -> MDArray:
     """Return the cube root, negative for negative values.
 
-    Parameters
-    ----------
-    x : MDArray
-        Real values.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``.
-
-    Raises
-    ------
-    TypeError
-        If `x` is complex.
-
-    Notes
-    -----
     Cubes of values with a third of the digits come out exactly.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.cbrt(mdqr.qd(-27)))
     -3.0
     """
     return _unary("cbrt", x)
 
 
+@documented(REAL_FUNCTION)
 def gamma(x: Any) -> MDArray:
     """Return the gamma function.
 
-    Parameters
-    ----------
-    x : MDArray
-        Real values.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``.
-
-    Raises
-    ------
-    TypeError
-        If `x` is complex.
-
-    See Also
-    --------
-    lgamma : the logarithm, which does not overflow.
-
-    Notes
-    -----
     Factorials that fit into the limbs are exact. As in C99, zeros give infinities of their sign,
     negative integers and ``-inf`` NaN; values from 171.7 on overflow to infinity.
 
     The reciprocal of gamma on ``[1/2, 3/2]`` is a Taylor series (Abramowitz and Stegun, 6.1.33),
     and the recurrence leads from there to `x`.
 
-    Examples
+    See Also
     --------
-    >>> import mdqr
+    lgamma : the logarithm, which does not overflow.
+
     >>> float(mdqr.gamma(mdqr.qd(5)))
     24.0
     """
     return _unary("gamma", x)
 
 
+@documented(REAL_FUNCTION)
 def lgamma(x: Any) -> MDArray:
     """Return the logarithm of the absolute value of the gamma function.
 
-    Parameters
-    ----------
-    x : MDArray
-        Real values.
+    What SciPy calls ``gammaln``. Zero, negative integers and infinities give infinity.
+
+    Below 128 it is the logarithm of what `mdqr.gamma` computes, above that Stirling's series
+    (Abramowitz and Stegun, 6.1.40), below -128 the reflection 6.1.17.
 
     Returns
     -------
@@ -690,97 +331,47 @@ def lgamma(x: Any) -> MDArray:
         ``4 * eps * max(abs(result), 2**-20)``: near its zeros, which lie at irrational arguments
         between the poles, it is absolute.
 
-    Raises
-    ------
-    TypeError
-        If `x` is complex.
-
-    Notes
-    -----
-    What SciPy calls ``gammaln``. Zero, negative integers and infinities give infinity.
-
-    Below 128 it is the logarithm of what `mdqr.gamma` computes, above that Stirling's series
-    (Abramowitz and Stegun, 6.1.40), below -128 the reflection 6.1.17.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.exp(mdqr.lgamma(mdqr.qd(5))))
     24.0
     """
     return _unary("lgamma", x)
 
 
+@documented(REAL_FUNCTION)
 def erf(x: Any) -> MDArray:
     """Return the error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0.
 
-    Parameters
-    ----------
-    x : MDArray
-        Real values.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``.
-
-    Raises
-    ------
-    TypeError
-        If `x` is complex.
+    Infinities give 1 with their sign. A table of ``exp(c**2) * erfc(c)`` is continued by the
+    Taylor series at the nearest of its places, whose coefficients are Hermite polynomials.
 
     See Also
     --------
     erfc : ``1 - erf(x)``, which keeps its digits where that is small.
 
-    Notes
-    -----
-    Infinities give 1 with their sign. A table of ``exp(c**2) * erfc(c)`` is continued by the
-    Taylor series at the nearest of its places, whose coefficients are Hermite polynomials.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.erf(mdqr.qd(1)))
     0.8427007929497149
     """
     return _unary("erf", x)
 
 
+@documented(REAL_FUNCTION)
 def erfc(x: Any) -> MDArray:
     """Return the complementary error function, ``1 - erf(x)``, without cancellation.
 
-    Parameters
-    ----------
-    x : MDArray
-        Real values.
-
-    Returns
-    -------
-    MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``.
-
-    Raises
-    ------
-    TypeError
-        If `x` is complex.
-
-    Notes
-    -----
     Infinity gives 0, ``-inf`` 2; from about 27.2 on the result underflows. Computed as
     `mdqr.erf` is.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.erfc(mdqr.qd(10)))
     2.088487583762545e-45
     """
     return _unary("erfc", x)
 
 
+@documented(REAL_PAIR)
 def arctan2(y: Any, x: Any) -> MDArray:
     """Return the angles of the points ``(x, y)``, in ``[-pi, pi]``.
+
+    Zeros have signs, and infinities denote directions, as in C99 and NumPy.
 
     Parameters
     ----------
@@ -792,31 +383,18 @@ def arctan2(y: Any, x: Any) -> MDArray:
     MDArray
         A new array of the broadcast shape. Relative error at most ``4 * eps``.
 
-    Raises
-    ------
-    TypeError
-        If an operand is complex.
-
-    Notes
-    -----
-    Zeros have signs, and infinities denote directions, as in C99 and NumPy.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.arctan2(mdqr.qd(1), -1) * 4 / mdqr.qd.pi)
     3.0
     """
     return _binary("arctan2", y, x)
 
 
+@documented(REAL_PAIR)
 def logaddexp(x: Any, y: Any) -> MDArray:
     """Return ``log(exp(x) + exp(y))`` without overflow.
 
-    Parameters
-    ----------
-    x, y : MDArray or array_like
-        Real values; at least one an `MDArray`.
+    ``max(x, y) + log1p(exp(-abs(x - y)))``. Where an operand is infinite the result is the larger
+    one; NaN wins.
 
     Returns
     -------
@@ -825,19 +403,6 @@ def logaddexp(x: Any, y: Any) -> MDArray:
         ``4 * eps * max(abs(result), 2**-10 * abs(max(x, y)))``: relative, except for results next
         to zero by cancellation of larger terms.
 
-    Raises
-    ------
-    TypeError
-        If an operand is complex.
-
-    Notes
-    -----
-    ``max(x, y) + log1p(exp(-abs(x - y)))``. Where an operand is infinite the result is the larger
-    one; NaN wins.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.logaddexp(mdqr.qd(1000), 1000) - mdqr.log(mdqr.qd(2)))
     1000.0
     """

@@ -10,6 +10,7 @@ from mdqr._backend import for_block
 from mdqr._backend.host import values
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import Operands, alike, operands
+from mdqr._docstrings import NEW_ARRAY, REAL_FUNCTION, REAL_PAIR, documented
 from mdqr._errors import advised
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
@@ -39,22 +40,10 @@ def divide(x: Any, y: Any) -> MDArray:
 
 
 @advised
+@documented(NEW_ARRAY)
 def negative(x: Any) -> MDArray:
     """Return ``-x``, exactly.
 
-    Parameters
-    ----------
-    x : MDArray
-        The values.
-
-    Returns
-    -------
-    MDArray
-        A new array.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.negative(mdqr.qd(3)))
     -3.0
     """
@@ -65,22 +54,15 @@ def negative(x: Any) -> MDArray:
 
 
 @advised
+@documented(NEW_ARRAY)
 def abs(x: Any) -> MDArray:
     """Return the absolute values.
-
-    Parameters
-    ----------
-    x : MDArray
-        The values.
 
     Returns
     -------
     MDArray
         A new real array: exact for real values, relative error at most ``10 * eps`` for complex.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.abs(mdqr.qd(3 - 4j)))
     5.0
     """
@@ -94,6 +76,7 @@ def abs(x: Any) -> MDArray:
 
 
 @advised
+@documented(NEW_ARRAY)
 def conj(x: Any) -> MDArray:
     """Return the complex conjugates, exactly.
 
@@ -102,14 +85,6 @@ def conj(x: Any) -> MDArray:
     x : MDArray
         The values, real or complex.
 
-    Returns
-    -------
-    MDArray
-        A new array.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> complex(mdqr.conj(mdqr.qd(1 + 2j)))
     (1-2j)
     """
@@ -118,13 +93,11 @@ def conj(x: Any) -> MDArray:
     return ops.wrap(planes.conjugate(block) if ops.is_complex else block.copy())
 
 
+@documented(NEW_ARRAY)
 def sqrt(x: Any) -> MDArray:
     """Return the square roots.
 
-    Parameters
-    ----------
-    x : MDArray
-        The values.
+    Digit by digit from the double root, as by hand; arguments are scaled by powers of two.
 
     Returns
     -------
@@ -132,48 +105,30 @@ def sqrt(x: Any) -> MDArray:
         A new array. Negative real values give NaN; complex ones the root with a real part that is
         not negative. Relative error at most ``2 * eps``, complex ``10 * eps`` normwise.
 
-    Notes
-    -----
-    Digit by digit from the double root, as by hand; arguments are scaled by powers of two.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.sqrt(mdqr.qd(4)))
     2.0
     """
     return _unary("sqrt", x)
 
 
+@documented(NEW_ARRAY)
 def square(x: Any) -> MDArray:
     """Return ``x * x``.
-
-    Parameters
-    ----------
-    x : MDArray
-        The values.
 
     Returns
     -------
     MDArray
         A new array. Relative error at most ``2 * eps``, complex ``4 * eps`` normwise.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.square(mdqr.qd(3)))
     9.0
     """
     return _unary("square", x)
 
 
+@documented(NEW_ARRAY)
 def reciprocal(x: Any) -> MDArray:
     """Return ``1 / x``.
-
-    Parameters
-    ----------
-    x : MDArray
-        The values.
 
     Returns
     -------
@@ -181,36 +136,21 @@ def reciprocal(x: Any) -> MDArray:
         A new array; infinity where `x` is zero. Relative error at most ``2 * eps``, complex
         ``10 * eps`` normwise.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.reciprocal(mdqr.qd(4)))
     0.25
     """
     return _unary("reciprocal", x)
 
 
+@documented(REAL_PAIR)
 def hypot(x: Any, y: Any) -> MDArray:
     """Return ``sqrt(x**2 + y**2)`` without intermediate overflow.
-
-    Parameters
-    ----------
-    x, y : MDArray or array_like
-        Real values; at least one an `MDArray`.
 
     Returns
     -------
     MDArray
         A new array of the broadcast shape. Relative error at most ``10 * eps``.
 
-    Raises
-    ------
-    TypeError
-        If an operand is complex.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.hypot(mdqr.qd(3), 4))
     5.0
     """
@@ -220,60 +160,32 @@ def hypot(x: Any, y: Any) -> MDArray:
     return _binary("hypot", x, y)
 
 
+@documented(REAL_FUNCTION)
 def floor(x: Any) -> MDArray:
     """Return the largest integers not above `x`, exactly.
-
-    Parameters
-    ----------
-    x : MDArray
-        Real values.
 
     Returns
     -------
     MDArray
         A new array.
 
-    Raises
-    ------
-    TypeError
-        If `x` is complex.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.floor(mdqr.qd("-0.1")))
     -1.0
     """
     return _to_integer("floor", x)
 
 
+@documented(floor)
 def ceil(x: Any) -> MDArray:
     """Return the smallest integers not below `x`, exactly.
 
-    Parameters
-    ----------
-    x
-        As in `mdqr.floor`.
-
-    Returns
-    -------
-    MDArray
-        A new array.
-
-    Raises
-    ------
-    TypeError
-        As in `mdqr.floor`.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.ceil(mdqr.qd("2.1")))
     3.0
     """
     return _to_integer("ceil", x)
 
 
+@documented(NEW_ARRAY)
 def rint(x: Any) -> MDArray:
     """Return the nearest integers, halves to even, exactly.
 
@@ -282,14 +194,6 @@ def rint(x: Any) -> MDArray:
     x : MDArray
         The values; of complex ones both parts are rounded, as NumPy does.
 
-    Returns
-    -------
-    MDArray
-        A new array.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.rint(mdqr.qd("2.5")))
     2.0
     """
@@ -297,6 +201,7 @@ def rint(x: Any) -> MDArray:
 
 
 @advised
+@documented(NEW_ARRAY)
 def sign(x: Any) -> MDArray:
     """Return -1, 0 or 1 by the sign of real values, ``x / |x|`` of complex ones.
 
@@ -310,9 +215,6 @@ def sign(x: Any) -> MDArray:
     MDArray
         A new array. Exact if real; relative error at most ``20 * eps`` normwise if complex.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> [float(s) for s in mdqr.sign(mdqr.array([-3, 0, 2], precision=mdqr.qd))]
     [-1.0, 0.0, 1.0]
     """

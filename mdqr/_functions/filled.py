@@ -12,6 +12,7 @@ import numpy as np
 
 from mdqr._core.base import ArrayBase
 from mdqr._core.dtypes import DType
+from mdqr._docstrings import documented
 from mdqr._errors import ADVICE
 from mdqr._functions.creation import array, wants_complex, with_precision
 from mdqr._limbs import device as _device
@@ -70,6 +71,7 @@ def zeros(
     return ArrayBase._wrap(_allocate(shape, target, is_complex, device), target, is_complex)
 
 
+@documented(zeros)
 def ones(
     shape: Any,
     *,
@@ -79,24 +81,6 @@ def ones(
 ) -> MDArray:
     """Return an array of ones.
 
-    Parameters
-    ----------
-    shape, precision, dtype, device
-        As in `mdqr.zeros`.
-
-    Returns
-    -------
-    MDArray
-        A new array.
-
-    Raises
-    ------
-    TypeError, MemoryError
-        As in `mdqr.zeros`.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.ones(3, precision=mdqr.qd).sum())
     3.0
     """
@@ -104,6 +88,7 @@ def ones(
     return full(shape, 1.0, precision=target, dtype=dtype, device=device)
 
 
+@documented(zeros)
 def full(
     shape: Any,
     fill_value: Any,
@@ -116,30 +101,13 @@ def full(
 
     Parameters
     ----------
-    shape : int or tuple of int
-        The shape of the values.
     fill_value : array_like
         The value, or values that broadcast to `shape`; as in `mdqr.array`.
     precision : Precision or str, optional
         The precision; required unless `fill_value` is an `MDArray`.
     dtype : {None, float, complex}, optional
         The field, by default the field of `fill_value`.
-    device : str, optional
-        "cpu" (default), "cuda" or "cuda:k".
 
-    Returns
-    -------
-    MDArray
-        A new array.
-
-    Raises
-    ------
-    TypeError, ValueError, MemoryError
-        As in `mdqr.array`.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> a = mdqr.full(2, "0.1", precision=mdqr.qd)
     >>> bool((a == mdqr.qd("0.1")).all())
     True
@@ -154,6 +122,7 @@ def full(
     return filled
 
 
+@documented(zeros)
 def empty(
     shape: Any,
     *,
@@ -163,24 +132,6 @@ def empty(
 ) -> MDArray:
     """Return an array to be filled; it holds zeros, as arbitrary limbs would be no numbers.
 
-    Parameters
-    ----------
-    shape, precision, dtype, device
-        As in `mdqr.zeros`.
-
-    Returns
-    -------
-    MDArray
-        A new array.
-
-    Raises
-    ------
-    TypeError, MemoryError
-        As in `mdqr.zeros`.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.empty((2, 0), precision=mdqr.qd).size
     0
     """
@@ -222,6 +173,7 @@ def zeros_like(
     return zeros(**_model(a, precision, dtype, device))
 
 
+@documented(zeros_like)
 def ones_like(
     a: MDArray,
     *,
@@ -231,30 +183,13 @@ def ones_like(
 ) -> MDArray:
     """Return an array of ones with the shape, precision and field of `a`.
 
-    Parameters
-    ----------
-    a, precision, dtype, device
-        As in `mdqr.zeros_like`.
-
-    Returns
-    -------
-    MDArray
-        A new array.
-
-    Raises
-    ------
-    TypeError
-        As in `mdqr.zeros_like`.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.ones_like(mdqr.eye(2, precision=mdqr.qd)).precision
     mdqr.qd
     """
     return ones(**_model(a, precision, dtype, device))
 
 
+@documented(zeros_like)
 def empty_like(
     a: MDArray,
     *,
@@ -264,30 +199,13 @@ def empty_like(
 ) -> MDArray:
     """Return an array to be filled, which holds zeros, with the shape, precision and field of `a`.
 
-    Parameters
-    ----------
-    a, precision, dtype, device
-        As in `mdqr.zeros_like`.
-
-    Returns
-    -------
-    MDArray
-        A new array.
-
-    Raises
-    ------
-    TypeError
-        As in `mdqr.zeros_like`.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.empty_like(mdqr.eye(2, precision=mdqr.qd)).precision
     mdqr.qd
     """
     return empty(**_model(a, precision, dtype, device))
 
 
+@documented(zeros_like)
 def full_like(
     a: MDArray,
     fill_value: Any,
@@ -300,26 +218,9 @@ def full_like(
 
     Parameters
     ----------
-    a : MDArray
-        The model.
     fill_value : array_like
         The value, as in `mdqr.full`.
-    precision, dtype, device
-        As in `mdqr.zeros_like`.
 
-    Returns
-    -------
-    MDArray
-        A new array.
-
-    Raises
-    ------
-    TypeError
-        As in `mdqr.zeros_like`.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.full_like(mdqr.eye(2, precision=mdqr.qd), 2).precision
     mdqr.qd
     """

@@ -11,6 +11,7 @@ import numpy as np
 from mdqr._convert.array_like import plain
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import common_shape, highest_precision, operands
+from mdqr._docstrings import documented
 from mdqr._functions import comparison, elementwise
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, is_cuda_array, place_on_device_of
@@ -43,54 +44,20 @@ def logical_and(x1: Any, x2: Any) -> Any:
     return _combined(lambda a, b: a & b, x1, x2)
 
 
+@documented(logical_and)
 def logical_or(x1: Any, x2: Any) -> Any:
     """Return where at least one of two values is not zero.
 
-    Parameters
-    ----------
-    x1, x2
-        As in `mdqr.logical_and`.
-
-    Returns
-    -------
-    numpy.ndarray or numpy.bool
-        Of the broadcast shape; of CuPy on a GPU.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not broadcast.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.logical_or(mdqr.array([0, 1], precision=mdqr.qd), False)
     array([False,  True])
     """
     return _combined(lambda a, b: a | b, x1, x2)
 
 
+@documented(logical_and)
 def logical_xor(x1: Any, x2: Any) -> Any:
     """Return where exactly one of two values is not zero.
 
-    Parameters
-    ----------
-    x1, x2
-        As in `mdqr.logical_and`.
-
-    Returns
-    -------
-    numpy.ndarray or numpy.bool
-        Of the broadcast shape; of CuPy on a GPU.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not broadcast.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.logical_xor(mdqr.array([0, 1], precision=mdqr.qd), True)
     array([ True, False])
     """
@@ -162,29 +129,23 @@ def isclose(a: Any, b: Any, rtol: Any = None, atol: Any = 0.0, equal_nan: bool =
     return close | same
 
 
+@documented(isclose)
 def allclose(a: Any, b: Any, rtol: Any = None, atol: Any = 0.0, *, equal_nan: bool = False) -> bool:
     """Return whether ``|a - b| <= atol + rtol * |b|`` everywhere.
 
     Parameters
     ----------
-    a, b : MDArray or array_like
-        At least one an `MDArray`.
     rtol : real number, optional
         Relative tolerance; by default the square root of `eps` of the lower precision of the
         `MDArray` operands (NumPy's 1e-5 would pass results with five digits).
     atol : real number, optional
         Absolute tolerance.
-    equal_nan : bool, optional
-        Whether NaN equals NaN.
 
     Returns
     -------
     bool
         Whether all values are close. Infinities are close to themselves only.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.allclose(mdqr.qd("0.1"), mdqr.qd("0.1") * (1 + 2.0**-120))
     True
     """

@@ -6,6 +6,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from mdqr._core.promotion import promote
+from mdqr._docstrings import NEW_ARRAY, documented
 from mdqr._errors import advised
 from mdqr._functions import creation, elementwise, filled
 from mdqr._limbs import planes
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 
 @advised
+@documented(filled.zeros)
 def eye(
     N: int,
     M: int | None = None,
@@ -35,22 +37,12 @@ def eye(
         Number of columns, `N` by default.
     k : int, optional
         The diagonal: above the main one if positive.
-    precision, dtype, device
-        As in `mdqr.zeros`.
 
     Returns
     -------
     MDArray
         A new array of shape ``(N, M)``.
 
-    Raises
-    ------
-    TypeError, MemoryError
-        As in `mdqr.zeros`.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.eye(2, precision=mdqr.qd).to_numpy()
     array([[1., 0.],
            [0., 1.]])
@@ -64,6 +56,7 @@ def eye(
 
 
 @advised
+@documented(NEW_ARRAY)
 def diag(v: Any, k: int = 0) -> MDArray:
     """Return the diagonal of a matrix, or the matrix with a given diagonal.
 
@@ -74,19 +67,11 @@ def diag(v: Any, k: int = 0) -> MDArray:
     k : int, optional
         The diagonal: above the main one if positive.
 
-    Returns
-    -------
-    MDArray
-        A new array.
-
     Raises
     ------
     ValueError
         If `v` has neither one axis nor two.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.diag(mdqr.array([1, 2], precision=mdqr.qd)).to_numpy()
     array([[1., 0.],
            [0., 2.]])
@@ -107,6 +92,7 @@ def diag(v: Any, k: int = 0) -> MDArray:
 
 
 @advised
+@documented(NEW_ARRAY)
 def tril(m: Any, k: int = 0) -> MDArray:
     """Return the lower triangle: a copy with zeros above the k-th diagonal.
 
@@ -117,19 +103,11 @@ def tril(m: Any, k: int = 0) -> MDArray:
     k : int, optional
         The last diagonal that is kept.
 
-    Returns
-    -------
-    MDArray
-        A new array.
-
     Raises
     ------
     ValueError
         If the array has fewer than two axes.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.tril(mdqr.ones((2, 2), precision=mdqr.qd)).to_numpy()
     array([[1., 0.],
            [1., 1.]])
@@ -138,29 +116,15 @@ def tril(m: Any, k: int = 0) -> MDArray:
 
 
 @advised
+@documented(tril)
 def triu(m: Any, k: int = 0) -> MDArray:
     """Return the upper triangle: a copy with zeros below the k-th diagonal.
 
     Parameters
     ----------
-    m : MDArray
-        Matrices; leading axes are batches.
     k : int, optional
         The first diagonal that is kept.
 
-    Returns
-    -------
-    MDArray
-        A new array.
-
-    Raises
-    ------
-    ValueError
-        If the array has fewer than two axes.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.triu(mdqr.ones((2, 2), precision=mdqr.qd)).to_numpy()
     array([[1., 1.],
            [0., 1.]])

@@ -11,6 +11,7 @@ import numpy as np
 from mdqr._backend import for_block
 from mdqr._core.axes import Axis, counted_axes, is_only_axis
 from mdqr._core.promotion import operands, promote
+from mdqr._docstrings import REDUCTION, documented
 from mdqr._errors import advised, warn_of_precision
 from mdqr._functions import elementwise
 from mdqr._limbs import planes
@@ -20,43 +21,26 @@ if TYPE_CHECKING:
     from mdqr._array.array import MDArray
 
 
+@documented(REDUCTION)
 def sum(x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     """Return the sum of the values over all axes, one axis or several.
 
-    Parameters
-    ----------
-    x : MDArray
-        The values.
-    axis : int, tuple of int or None, optional
-        The axes to reduce, all by default.
-    keepdims : bool, optional
-        Whether the reduced axes stay, with length 1.
+    Eight running sums and a fixed tree: the limbs do not depend on threads or the CPU.
 
     Returns
     -------
     MDArray
         Of K values each: ``|error| <= (K + 8) * eps * sum(|x|)``. No values give 0.
 
-    Notes
-    -----
-    Eight running sums and a fixed tree: the limbs do not depend on threads or the CPU.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.sum(mdqr.array([1, 2, 3], precision=mdqr.qd)))
     6.0
     """
     return _reduce("sum", x, axis, keepdims)
 
 
+@documented(sum)
 def prod(x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     """Return the product of the values over all axes, one axis or several.
-
-    Parameters
-    ----------
-    x, axis, keepdims
-        As in `mdqr.sum`.
 
     Returns
     -------
@@ -64,9 +48,6 @@ def prod(x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
         Of K values each: relative error at most ``2 * (K + 8) * eps``, complex twice that, to
         first order. No values give 1.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.prod(mdqr.array([2, 3, 4], precision=mdqr.qd)))
     24.0
     """

@@ -11,6 +11,7 @@ import numpy as np
 
 from mdqr._backend import for_block
 from mdqr._core.promotion import operands
+from mdqr._docstrings import NEW_ARRAY, REAL_FUNCTION, REAL_PAIR, documented
 from mdqr._errors import advised
 from mdqr._functions import comparison, elementwise
 from mdqr._functions.creation import array
@@ -24,27 +25,10 @@ _FINEST = 1074  # every value is a multiple of 10**-1074
 _HIGHEST = 310  # no value is above half of 10**310
 
 
+@documented(elementwise.floor)
 def trunc(x: Any) -> MDArray:
     """Return the integers next to `x` on the side of zero, exactly.
 
-    Parameters
-    ----------
-    x : MDArray
-        Real values.
-
-    Returns
-    -------
-    MDArray
-        A new array.
-
-    Raises
-    ------
-    TypeError
-        If `x` is complex.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.trunc(mdqr.qd("-2.7")))
     -2.0
     """
@@ -53,6 +37,7 @@ def trunc(x: Any) -> MDArray:
 
 
 @advised
+@documented(NEW_ARRAY)
 def round(a: Any, decimals: int = 0) -> MDArray:
     """Return the nearest multiples of a power of ten, halves to even.
 
@@ -74,9 +59,6 @@ def round(a: Any, decimals: int = 0) -> MDArray:
     TypeError
         If `decimals` is not an integer.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> print(mdqr.round(mdqr.qd("2.675"), 2), mdqr.round(mdqr.qd(1250), -2))
     2.68 1200.0
     """
@@ -102,6 +84,7 @@ def _rounded(x: Fraction, places: int) -> Fraction:
     return Fraction(x.__round__(places))
 
 
+@documented(REAL_PAIR)
 def copysign(x1: Any, x2: Any) -> MDArray:
     """Return the sizes of `x1` with the signs of `x2`, exactly.
 
@@ -110,19 +93,6 @@ def copysign(x1: Any, x2: Any) -> MDArray:
     x1, x2 : MDArray or array_like
         Real values; at least one an `MDArray`. The sign of a zero or NaN counts.
 
-    Returns
-    -------
-    MDArray
-        A new array of the broadcast shape.
-
-    Raises
-    ------
-    TypeError
-        If an operand is complex.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.copysign(mdqr.qd(3), -0.0))
     -3.0
     """
@@ -135,27 +105,15 @@ def copysign(x1: Any, x2: Any) -> MDArray:
     return ops.wrap(planes.select(flipped, planes.negate(sizes, False), sizes))
 
 
+@documented(REAL_FUNCTION)
 def signbit(x: Any) -> Any:
     """Return where the sign is negative, for zeros and NaN as well.
-
-    Parameters
-    ----------
-    x : MDArray
-        Real values.
 
     Returns
     -------
     numpy.ndarray or numpy.bool
         Of the shape of `x`.
 
-    Raises
-    ------
-    TypeError
-        If `x` is complex.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> bool(mdqr.signbit(mdqr.qd(-0.0)))
     True
     """
@@ -163,13 +121,11 @@ def signbit(x: Any) -> Any:
     return planes.namespace(block).signbit(block[0])[()]
 
 
+@documented(REAL_PAIR)
 def remainder(x1: Any, x2: Any) -> MDArray:
     """Return ``x1 - x2 * floor(x1 / x2)``, with the sign of `x2`.
 
-    Parameters
-    ----------
-    x1, x2 : MDArray or array_like
-        Real values; at least one an `MDArray`.
+    By integers on the host, as the quotient may have far more digits than the precision.
 
     Returns
     -------
@@ -177,31 +133,15 @@ def remainder(x1: Any, x2: Any) -> MDArray:
         Rounded once from the exact remainder. Special values as in NumPy: NaN for a divisor 0 or
         an infinite dividend.
 
-    Raises
-    ------
-    TypeError
-        If an operand is complex.
-
-    Notes
-    -----
-    By integers on the host, as the quotient may have far more digits than the precision.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.remainder(mdqr.qd(-7), 3))
     2.0
     """
     return _divided(x1, x2)[1]
 
 
+@documented(REAL_PAIR)
 def floor_divide(x1: Any, x2: Any) -> MDArray:
     """Return the largest integers not above the exact quotients ``x1 / x2``.
-
-    Parameters
-    ----------
-    x1, x2 : MDArray or array_like
-        As in `mdqr.remainder`.
 
     Returns
     -------
@@ -209,14 +149,6 @@ def floor_divide(x1: Any, x2: Any) -> MDArray:
         Rounded once from the exact integer. A divisor 0 gives what ``x1 / x2`` is, an infinite
         dividend NaN.
 
-    Raises
-    ------
-    TypeError
-        If an operand is complex.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.floor_divide(mdqr.qd(-7), 3))
     -3.0
     """
@@ -253,13 +185,12 @@ def _divided(x1: Any, x2: Any) -> tuple[MDArray, MDArray]:
     return comparison.where(plain, whole, quotient), comparison.where(plain, signed, rest)
 
 
+@documented(REAL_PAIR)
 def nextafter(x1: Any, x2: Any) -> MDArray:
     """Return the neighbours of `x1` on the side of `x2`, a unit in the last place away.
 
-    Parameters
-    ----------
-    x1, x2 : MDArray or array_like
-        Real values; at least one an `MDArray`.
+    Sums of doubles have neighbours much nearer, since gaps between limbs may be wide; this is the
+    distance that the precision keeps for every value.
 
     Returns
     -------
@@ -267,19 +198,6 @@ def nextafter(x1: Any, x2: Any) -> MDArray:
         In precision d the next double. Else ``x1`` changed by ``2**(1 - bits)`` of the power of two
         below it, or by the smallest subnormal where that is larger; `x2` where both are equal.
 
-    Raises
-    ------
-    TypeError
-        If an operand is complex.
-
-    Notes
-    -----
-    Sums of doubles have neighbours much nearer, since gaps between limbs may be wide; this is the
-    distance that the precision keeps for every value.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> x = mdqr.qd(1)
     >>> (mdqr.nextafter(x, 2) - x).to_fractions().item() == mdqr.qd(2).to_fractions().item() ** -211
     True
@@ -304,6 +222,7 @@ def nextafter(x1: Any, x2: Any) -> MDArray:
 
 
 @advised
+@documented(NEW_ARRAY)
 def clip(
     a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
 ) -> MDArray:
@@ -328,9 +247,6 @@ def clip(
     ValueError
         If a bound is given twice.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.clip(mdqr.arange(5, precision=mdqr.qd), 1, 3).to_numpy()
     array([1., 1., 2., 3., 3.])
     """
@@ -341,29 +257,20 @@ def clip(
     return operand(result).copy() if high is None else comparison.minimum(result, high)
 
 
+@documented(NEW_ARRAY)
 def nan_to_num(x: Any, *, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> MDArray:
     """Return values with numbers instead of NaN and infinities.
 
     Parameters
     ----------
-    x : MDArray
-        The values.
     nan, posinf, neginf : real number, optional
         Replacements of NaN, 0 by default, and of infinities, the largest doubles by default.
-
-    Returns
-    -------
-    MDArray
-        A new array.
 
     Raises
     ------
     TypeError
         If `x` is not an `MDArray`.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.nan_to_num(mdqr.array(["nan", "1"], precision=mdqr.qd)).to_numpy()
     array([0., 1.])
     """

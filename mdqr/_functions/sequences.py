@@ -14,6 +14,7 @@ from mdqr._backend.blocks import broadcast_shapes
 from mdqr._convert.arrays import scalar_to_fraction
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import highest_precision, promote
+from mdqr._docstrings import documented
 from mdqr._errors import advised, shown
 from mdqr._functions import creation, filled
 from mdqr._limbs import planes
@@ -97,6 +98,7 @@ def linspace(
     return values
 
 
+@documented(filled.zeros)
 def arange(
     start: Any,
     stop: Any = None,
@@ -113,8 +115,6 @@ def arange(
         As in `mdqr.array`, so that ``"0.1"`` is a tenth; with one number it is the stop, from 0.
     precision : Precision or str, optional
         The precision; required unless a number is an `MDArray`.
-    device : str, optional
-        "cpu" (default), "cuda" or "cuda:k".
 
     Returns
     -------
@@ -129,12 +129,7 @@ def arange(
         If the precision is missing or a number is complex.
     ValueError
         If `step` is rounded to zero, or a number is not a finite scalar.
-    MemoryError
-        If memory for the limbs cannot be allocated.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.arange(0, 1, "0.2", precision=mdqr.qd).to_strings(2).tolist()
     ['0.0', '0.20', '0.40', '0.60', '0.80']
     """
@@ -206,31 +201,20 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> MDArray:
 
 
 @advised
+@documented(concatenate)
 def stack(arrays: Sequence[Any], axis: int = 0) -> MDArray:
     """Join arrays of one shape along a new axis.
 
     Parameters
     ----------
-    arrays
-        As in `mdqr.concatenate`.
     axis : int, optional
         The place of the new axis in the result.
 
-    Returns
-    -------
-    MDArray
-        A new array.
-
     Raises
     ------
-    TypeError
-        If none is an `MDArray`.
     ValueError
         If the shapes differ.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> a = mdqr.ones(2, precision=mdqr.qd)
     >>> mdqr.stack([a, a, a]).shape
     (3, 2)

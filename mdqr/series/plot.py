@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from mdqr.plot import _axes
+from mdqr._docstrings import documented
+from mdqr.plot import _axes, digits
 from mdqr.series._analysis.pade import Pade
 from mdqr.series._arithmetic.series import PowerSeries
 from mdqr.series._solver.solution import SeriesInfo, SeriesSolution
@@ -20,6 +21,7 @@ __all__ = ["coefficients", "convergence", "domb_sykes", "poles"]
 _LEAST = 1e-320
 
 
+@documented(digits)
 def coefficients(series: PowerSeries | SeriesSolution, *, ax: Any = None) -> Any:
     """Plot the sizes of coefficients against their order, with their errors and the radius.
 
@@ -27,16 +29,7 @@ def coefficients(series: PowerSeries | SeriesSolution, *, ax: Any = None) -> Any
     ----------
     series : PowerSeries or SeriesSolution
         One series or several; a solution of one path shows its estimated errors too.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
-    Examples
-    --------
     >>> from mdqr import series
     >>> t = series.PowerSeries.variable(8, precision="qd")
     >>> series.plot.coefficients(1 / (1 - 2 * t)).get_xlabel()
@@ -60,32 +53,22 @@ def coefficients(series: PowerSeries | SeriesSolution, *, ax: Any = None) -> Any
     return ax
 
 
+@documented(digits)
 def domb_sykes(series: PowerSeries | SeriesSolution, *, ax: Any = None) -> Any:
     """Plot ratios ``c_k / c_(k-1)`` against 1/k: they meet the axis at 1 over the singularity.
+
+    C. Domb and M. F. Sykes 1957. Conjugate singularities show as a wave.
 
     Parameters
     ----------
     series : PowerSeries or SeriesSolution
         Real series.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
 
     Raises
     ------
     ValueError
         If the coefficients are complex.
 
-    Notes
-    -----
-    C. Domb and M. F. Sykes 1957. Conjugate singularities show as a wave.
-
-    Examples
-    --------
     >>> from mdqr import series
     >>> t = series.PowerSeries.variable(8, precision="qd")
     >>> series.plot.domb_sykes((1 - 2 * t).sqrt()).get_xlabel()
@@ -105,6 +88,7 @@ def domb_sykes(series: PowerSeries | SeriesSolution, *, ax: Any = None) -> Any:
     return ax
 
 
+@documented(digits)
 def poles(
     approximants: Pade | Sequence[Pade], *, radius: float | None = None, ax: Any = None
 ) -> Any:
@@ -116,16 +100,7 @@ def poles(
         As `SeriesSolution.pade` returns them.
     radius : float, optional
         The radius of convergence, for a circle; by default the distance of the nearest pole.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
-    Examples
-    --------
     >>> from mdqr import series
     >>> t = series.PowerSeries.variable(8, precision="qd")
     >>> series.plot.poles(series.pade(1 / (1 - 2 * t), 1, 1)).get_xlabel()
@@ -150,6 +125,7 @@ def poles(
     return ax
 
 
+@documented(digits)
 def convergence(info: SeriesInfo, *, ax: Any = None) -> Any:
     """Plot how many orders are right after each step of Newton's method.
 
@@ -157,21 +133,12 @@ def convergence(info: SeriesInfo, *, ax: Any = None) -> Any:
     ----------
     info : SeriesInfo
         Of a solution with ``method="newton"``.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
 
     Raises
     ------
     ValueError
         If the solution was found order by order.
 
-    Examples
-    --------
     >>> from mdqr import series
     >>> h = series.System.from_strings(["x^2 - 1 - t"], ["x"])
     >>> s = series.newton_series(h, [1], degree=7, precision="dd", method="newton")

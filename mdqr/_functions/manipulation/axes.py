@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mdqr._core.axes import counted_axes, counted_axis
 from mdqr._core.promotion import promote
+from mdqr._docstrings import NEW_ARRAY, VIEW, documented
 from mdqr._limbs import planes
 
 if TYPE_CHECKING:
@@ -19,35 +20,27 @@ def operand(x: Any) -> MDArray:
     return ops.wrap(ops.full_blocks()[0])
 
 
+@documented(VIEW)
 def permute_dims(a: Any, axes: Any = None) -> MDArray:
     """Return a view with permuted axes, all reversed by default.
 
     Parameters
     ----------
-    a : MDArray
-        The values.
     axes : tuple of int, optional
         The axis of `a` that becomes axis 0, 1, ...
-
-    Returns
-    -------
-    MDArray
-        A view.
 
     Raises
     ------
     ValueError
         If `axes` is not a permutation of the axes.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.permute_dims(mdqr.zeros((2, 3, 4), precision=mdqr.qd), (2, 0, 1)).shape
     (4, 2, 3)
     """
     return operand(a).transpose(*(() if axes is None else (tuple(axes),)))
 
 
+@documented(VIEW)
 def matrix_transpose(x: Any) -> MDArray:
     """Return a view with the last two axes swapped.
 
@@ -56,48 +49,31 @@ def matrix_transpose(x: Any) -> MDArray:
     x : MDArray
         Matrices; leading axes are batches.
 
-    Returns
-    -------
-    MDArray
-        A view.
-
     Raises
     ------
     ValueError
         If the array has fewer than two axes.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.matrix_transpose(mdqr.zeros((2, 3, 4), precision=mdqr.qd)).shape
     (2, 4, 3)
     """
     return operand(x).mT
 
 
+@documented(VIEW)
 def moveaxis(a: Any, source: Any, destination: Any) -> MDArray:
     """Return a view with axes moved to other places, the others in their order.
 
     Parameters
     ----------
-    a : MDArray
-        The values.
     source, destination : int or sequence of int
         Where axes are, and where they go.
-
-    Returns
-    -------
-    MDArray
-        A view.
 
     Raises
     ------
     ValueError
         If the axis does not exist, one is named twice, or the numbers of axes differ.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.moveaxis(mdqr.zeros((2, 3, 4), precision=mdqr.qd), 0, -1).shape
     (3, 4, 2)
     """
@@ -111,29 +87,20 @@ def moveaxis(a: Any, source: Any, destination: Any) -> MDArray:
     return given.transpose(*order)
 
 
+@documented(VIEW)
 def swapaxes(a: Any, axis1: int, axis2: int) -> MDArray:
     """Return a view with two axes swapped.
 
     Parameters
     ----------
-    a : MDArray
-        The values.
     axis1, axis2 : int
         The axes.
-
-    Returns
-    -------
-    MDArray
-        A view.
 
     Raises
     ------
     AxisError
         If the axis does not exist.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.swapaxes(mdqr.zeros((2, 3, 4), precision=mdqr.qd), 0, 2).shape
     (4, 3, 2)
     """
@@ -144,29 +111,20 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> MDArray:
     return given.transpose(*order)
 
 
+@documented(VIEW)
 def flip(m: Any, axis: Any = None) -> MDArray:
     """Return a view with the values in reversed order.
 
     Parameters
     ----------
-    m : MDArray
-        The values.
     axis : int or tuple of int, optional
         The axes along which to reverse; all by default.
-
-    Returns
-    -------
-    MDArray
-        A view.
 
     Raises
     ------
     ValueError
         If the axis does not exist, or one is named twice.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.flip(mdqr.arange(3, precision=mdqr.qd)).to_numpy()
     array([2., 1., 0.])
     """
@@ -176,31 +134,22 @@ def flip(m: Any, axis: Any = None) -> MDArray:
     return given[(*key, ...)]
 
 
+@documented(NEW_ARRAY)
 def roll(a: Any, shift: Any, axis: Any = None) -> MDArray:
     """Return the values shifted cyclically.
 
     Parameters
     ----------
-    a : MDArray
-        The values.
     shift : int or tuple of int
         By how many places.
     axis : int or tuple of int, optional
         Along which axes, which may repeat; by default in the flattened array.
-
-    Returns
-    -------
-    MDArray
-        A new array.
 
     Raises
     ------
     ValueError
         If the axis does not exist, or `shift` and `axis` do not broadcast.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.roll(mdqr.arange(4, precision=mdqr.qd), 1).to_numpy()
     array([3., 0., 1., 2.])
     """
@@ -218,6 +167,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> MDArray:
     return given._like(planes.namespace(given._block).roll(given._block, steps, places))
 
 
+@documented(VIEW)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> MDArray:
     """Return a view of diagonals, along a new last axis.
 
@@ -240,9 +190,6 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> MDArray
     ValueError
         If the array has fewer than two axes, no such axis, or `axis1` is `axis2`.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.diagonal(mdqr.eye(3, precision=mdqr.qd)).to_numpy()
     array([1., 1., 1.])
     """

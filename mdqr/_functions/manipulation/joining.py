@@ -11,6 +11,7 @@ import numpy as np
 
 from mdqr._core.axes import counted_axis, is_only_axis
 from mdqr._core.promotion import common_shape, promote
+from mdqr._docstrings import documented
 from mdqr._errors import advised, shown
 from mdqr._functions.manipulation.axes import operand
 from mdqr._functions.sequences import concatenate
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from mdqr._array.array import MDArray
 
 
+@documented(concatenate)
 def vstack(tup: Sequence[Any]) -> MDArray:
     """Join arrays along the first axis; vectors are rows.
 
@@ -29,21 +31,6 @@ def vstack(tup: Sequence[Any]) -> MDArray:
     tup : sequence of array_like
         At least one an `MDArray`; the highest precision wins.
 
-    Returns
-    -------
-    MDArray
-        A new array.
-
-    Raises
-    ------
-    TypeError
-        If none is an `MDArray`.
-    ValueError
-        If the shapes differ in another axis.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.vstack([mdqr.ones(3, precision=mdqr.qd), [1.0, 2.0, 3.0]]).shape
     (2, 3)
     """
@@ -52,27 +39,10 @@ def vstack(tup: Sequence[Any]) -> MDArray:
     )
 
 
+@documented(vstack)
 def hstack(tup: Sequence[Any]) -> MDArray:
     """Join arrays along the second axis, vectors along the first.
 
-    Parameters
-    ----------
-    tup : sequence of array_like
-        As in `mdqr.vstack`.
-
-    Returns
-    -------
-    MDArray
-        A new array.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `mdqr.vstack`.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.hstack([mdqr.ones(3, precision=mdqr.qd), [2.0]]).shape
     (4,)
     """
@@ -80,27 +50,10 @@ def hstack(tup: Sequence[Any]) -> MDArray:
     return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1)
 
 
+@documented(vstack)
 def column_stack(tup: Sequence[Any]) -> MDArray:
     """Join vectors as the columns of a matrix, and matrices next to each other.
 
-    Parameters
-    ----------
-    tup : sequence of array_like
-        As in `mdqr.vstack`.
-
-    Returns
-    -------
-    MDArray
-        A new array.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `mdqr.vstack`.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> x = mdqr.arange(3, precision=mdqr.qd)
     >>> mdqr.column_stack([x**0, x, x**2]).to_numpy()
     array([[1., 0., 0.],
@@ -116,6 +69,7 @@ def column_stack(tup: Sequence[Any]) -> MDArray:
     )
 
 
+@documented(concatenate)
 def append(arr: Any, values: Any, axis: int | None = None) -> MDArray:
     """Return an array with values appended.
 
@@ -126,19 +80,6 @@ def append(arr: Any, values: Any, axis: int | None = None) -> MDArray:
     axis : int, optional
         The axis; by default both are flattened.
 
-    Returns
-    -------
-    MDArray
-        A new array.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `mdqr.concatenate`.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.append(mdqr.ones(2, precision=mdqr.qd), 3.0).to_numpy()
     array([1., 1., 3.])
     """

@@ -9,6 +9,7 @@ import numpy as np
 from mdqr._convert.array_like import plain
 from mdqr._core.axes import Axis, counted_axes, counted_axis, is_only_axis
 from mdqr._core.base import ArrayBase
+from mdqr._docstrings import REDUCTION, documented
 from mdqr._errors import advised
 from mdqr._functions.manipulation.axes import operand
 from mdqr._limbs import planes
@@ -137,6 +138,7 @@ def nonzero(a: Any) -> tuple[Any, ...]:
     return found
 
 
+@documented(REDUCTION)
 def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     """Return how many values are not zero.
 
@@ -144,8 +146,6 @@ def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     ----------
     a : MDArray
         The values; NaN is not zero.
-    axis, keepdims
-        As in `mdqr.sum`.
 
     Returns
     -------
@@ -157,9 +157,6 @@ def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     AxisError
         If the axis does not exist.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> int(mdqr.count_nonzero(mdqr.array([0, 3, 0, 4], precision=mdqr.qd)))
     2
     """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mdqr._core.axes import counted_axes, is_only_axis
 from mdqr._core.promotion import common_shape, promote
+from mdqr._docstrings import VIEW, documented
 from mdqr._functions import creation
 from mdqr._functions.manipulation.axes import operand
 from mdqr._limbs import planes
@@ -15,13 +16,12 @@ if TYPE_CHECKING:
     from mdqr._array.array import MDArray
 
 
+@documented(VIEW)
 def reshape(a: Any, shape: Any, *, copy: bool | None = None) -> MDArray:
     """Return the values in another shape, in C order.
 
     Parameters
     ----------
-    a : MDArray
-        The values.
     shape : int or tuple of int
         The shape; one entry may be -1.
     copy : bool, optional
@@ -37,9 +37,6 @@ def reshape(a: Any, shape: Any, *, copy: bool | None = None) -> MDArray:
     ValueError
         If the number of values differs, or a copy is needed and `copy` is False.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.reshape(mdqr.arange(6, precision=mdqr.qd), (2, -1)).shape
     (2, 3)
     """
@@ -51,29 +48,20 @@ def reshape(a: Any, shape: Any, *, copy: bool | None = None) -> MDArray:
     return result.copy() if copy and shared else result
 
 
+@documented(VIEW)
 def expand_dims(a: Any, axis: Any) -> MDArray:
     """Return a view with new axes of length 1.
 
     Parameters
     ----------
-    a : MDArray
-        The values.
     axis : int or tuple of int
         The places of the new axes in the result.
-
-    Returns
-    -------
-    MDArray
-        A view.
 
     Raises
     ------
     ValueError
         If a place is none of the result, or named twice.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.expand_dims(mdqr.zeros((2, 3), precision=mdqr.qd), (0, -1)).shape
     (1, 2, 3, 1)
     """
@@ -85,29 +73,20 @@ def expand_dims(a: Any, axis: Any) -> MDArray:
     return given.reshape([1 if i in places else next(rest) for i in range(given.ndim + count)])
 
 
+@documented(VIEW)
 def squeeze(a: Any, axis: Any = None) -> MDArray:
     """Return a view without axes of length 1.
 
     Parameters
     ----------
-    a : MDArray
-        The values.
     axis : int or tuple of int, optional
         The axes to leave out; all of length 1 by default.
-
-    Returns
-    -------
-    MDArray
-        A view.
 
     Raises
     ------
     ValueError
         If the axis does not exist, or its length is not 1.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.squeeze(mdqr.zeros((1, 3, 1), precision=mdqr.qd)).shape
     (3,)
     """
@@ -211,44 +190,20 @@ def atleast_1d(*arys: Any) -> Any:
     return _each(arys, lambda shape: shape or (1,))
 
 
+@documented(atleast_1d)
 def atleast_2d(*arys: Any) -> Any:
     """Return views with at least two axes, new ones in front.
 
-    Parameters
-    ----------
-    *arys : MDArray
-        One array or several.
-
-    Returns
-    -------
-    MDArray or tuple of MDArray
-        One array for one.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.atleast_2d(mdqr.ones(3, precision=mdqr.qd)).shape
     (1, 3)
     """
     return _each(arys, lambda shape: (1,) * (2 - len(shape)) + shape)
 
 
+@documented(atleast_1d)
 def atleast_3d(*arys: Any) -> Any:
     """Return views with at least three axes: ``(1, n, 1)`` of vectors, ``(m, n, 1)`` of matrices.
 
-    Parameters
-    ----------
-    *arys : MDArray
-        One array or several.
-
-    Returns
-    -------
-    MDArray or tuple of MDArray
-        One array for one.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.atleast_3d(mdqr.ones(3, precision=mdqr.qd)).shape
     (1, 3, 1)
     """

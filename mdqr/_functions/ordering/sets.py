@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mdqr._core.promotion import promote
+from mdqr._docstrings import documented
 from mdqr._errors import advised
 from mdqr._functions import comparison
 from mdqr._functions.manipulation.axes import operand
@@ -70,13 +71,9 @@ def unique_all(x: Any, /) -> UniqueAllResult:
     return _unique(operand(x), equal_nan=False)
 
 
+@documented(unique_all)
 def unique_counts(x: Any, /) -> UniqueCountsResult:
     """Return the distinct values in order, and how often each is there.
-
-    Parameters
-    ----------
-    x : MDArray
-        As in `mdqr.unique_all`.
 
     Returns
     -------
@@ -85,9 +82,6 @@ def unique_counts(x: Any, /) -> UniqueCountsResult:
     counts : numpy.ndarray
         How often each is there.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.unique_counts(mdqr.array([3, 1, 3], precision=mdqr.qd)).counts
     array([1, 2])
     """
@@ -95,13 +89,9 @@ def unique_counts(x: Any, /) -> UniqueCountsResult:
     return UniqueCountsResult(found.values, found.counts)
 
 
+@documented(unique_all)
 def unique_inverse(x: Any, /) -> UniqueInverseResult:
     """Return the distinct values in order, and which of them each value is.
-
-    Parameters
-    ----------
-    x : MDArray
-        As in `mdqr.unique_all`.
 
     Returns
     -------
@@ -110,9 +100,6 @@ def unique_inverse(x: Any, /) -> UniqueInverseResult:
     inverse_indices : numpy.ndarray
         Of the shape of `x`: the place in `values` of each value.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.unique_inverse(mdqr.array([3, 1, 3], precision=mdqr.qd)).inverse_indices
     array([1, 0, 1])
     """
@@ -120,22 +107,15 @@ def unique_inverse(x: Any, /) -> UniqueInverseResult:
     return UniqueInverseResult(found.values, found.inverse_indices)
 
 
+@documented(unique_all)
 def unique_values(x: Any, /) -> MDArray:
     """Return the distinct values in order.
-
-    Parameters
-    ----------
-    x : MDArray
-        As in `mdqr.unique_all`.
 
     Returns
     -------
     MDArray
         A vector.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.unique_values(mdqr.array([3, 1, 3], precision=mdqr.qd)).to_numpy()
     array([1., 3.])
     """

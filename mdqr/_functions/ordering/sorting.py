@@ -8,6 +8,7 @@ import numpy as np
 
 from mdqr._core.axes import counted_axis, is_only_axis
 from mdqr._core.promotion import promote
+from mdqr._docstrings import documented
 from mdqr._errors import advised, shown
 from mdqr._functions.manipulation.axes import flip, moveaxis, operand
 from mdqr._functions.manipulation.selection import integers, take_along_axis
@@ -61,27 +62,15 @@ def argsort(a: Any, axis: int | None = -1, *, descending: bool = False) -> Any:
     return planes.namespace(rows._block).moveaxis(places, -1, place)
 
 
+@documented(argsort)
 def sort(a: Any, axis: int | None = -1, *, descending: bool = False) -> MDArray:
     """Return the values in order, by exact comparison.
-
-    Parameters
-    ----------
-    a, axis, descending
-        As in `mdqr.argsort`.
 
     Returns
     -------
     MDArray
         A new array: the limbs of `a` in other places.
 
-    Raises
-    ------
-    AxisError
-        If the axis does not exist.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> print(mdqr.sort(mdqr.array(["0.3", "0.1", "0.2"], precision=mdqr.qd)))
     [0.1 0.2 0.3]
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mdqr._core.axes import Axis
+from mdqr._docstrings import REDUCTION, documented
 from mdqr._functions import reductions
 from mdqr._functions.manipulation.axes import operand
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from mdqr._array.array import MDArray
 
 
+@documented(REDUCTION)
 def max(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     """Return the largest value over all axes, one axis or several; NaN if one occurs.
 
@@ -19,66 +21,36 @@ def max(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     ----------
     a : MDArray
         The values; complex ones in lexicographic order.
-    axis, keepdims
-        As in `mdqr.sum`.
-
-    Returns
-    -------
-    MDArray
-        A new array.
 
     Raises
     ------
     ValueError
         If no values are given.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.max(mdqr.array([1, 3, 2], precision=mdqr.qd)))
     3.0
     """
     return reductions.extreme("max", operand(a), axis, keepdims=keepdims)
 
 
+@documented(max)
 def min(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     """Return the smallest value over all axes, one axis or several; NaN if one occurs.
 
-    Parameters
-    ----------
-    a, axis, keepdims
-        As in `mdqr.max`.
-
-    Returns
-    -------
-    MDArray
-        A new array.
-
-    Raises
-    ------
-    ValueError
-        If no values are given.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.min(mdqr.array([1, 3, 2], precision=mdqr.qd)))
     1.0
     """
     return reductions.extreme("min", operand(a), axis, keepdims=keepdims)
 
 
+@documented(REDUCTION)
 def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """Return the place of the first largest value, or of the first NaN.
 
     Parameters
     ----------
-    a : MDArray
-        The values.
     axis : int, optional
         The axis; by default the place is that in the flattened array.
-    keepdims : bool, optional
-        Whether the reduced axes stay, with length 1.
 
     Returns
     -------
@@ -90,51 +62,25 @@ def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
     ValueError
         If no values are given.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> int(mdqr.argmax(mdqr.array([1, 3, 2], precision=mdqr.qd)))
     1
     """
     return reductions.arg_extreme("argmax", operand(a), axis, keepdims=keepdims)
 
 
+@documented(argmax)
 def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """Return the place of the first smallest value, or of the first NaN.
 
-    Parameters
-    ----------
-    a, axis, keepdims
-        As in `mdqr.argmax`.
-
-    Returns
-    -------
-    numpy.int64 or numpy.ndarray
-        The places; of CuPy on a GPU.
-
-    Raises
-    ------
-    ValueError
-        If no values are given.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> int(mdqr.argmin(mdqr.array([1, 3, 2], precision=mdqr.qd)))
     0
     """
     return reductions.arg_extreme("argmin", operand(a), axis, keepdims=keepdims)
 
 
+@documented(REDUCTION)
 def mean(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     """Return the arithmetic mean: the sum divided by the number of values.
-
-    Parameters
-    ----------
-    a : MDArray
-        The values.
-    axis, keepdims
-        As in `mdqr.sum`.
 
     Returns
     -------
@@ -146,15 +92,13 @@ def mean(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     AxisError
         If the axis does not exist.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.mean(mdqr.array([1, 3, 2], precision=mdqr.qd)))
     2.0
     """
     return reductions.mean(operand(a), axis, keepdims=keepdims)
 
 
+@documented(REDUCTION)
 def any(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     """Return whether any value is not zero.
 
@@ -162,8 +106,6 @@ def any(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     ----------
     a : MDArray
         The values; NaN is not zero.
-    axis, keepdims
-        As in `mdqr.sum`.
 
     Returns
     -------
@@ -175,36 +117,16 @@ def any(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     AxisError
         If the axis does not exist.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> bool(mdqr.any(mdqr.array([0, 1], precision=mdqr.qd)))
     True
     """
     return reductions.truth("any", operand(a), axis, keepdims=keepdims)
 
 
+@documented(any)
 def all(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     """Return whether no value is zero.
 
-    Parameters
-    ----------
-    a, axis, keepdims
-        As in `mdqr.any`.
-
-    Returns
-    -------
-    numpy.bool or numpy.ndarray
-        The truths; of CuPy on a GPU.
-
-    Raises
-    ------
-    AxisError
-        If the axis does not exist.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> bool(mdqr.all(mdqr.array([0, 1], precision=mdqr.qd)))
     False
     """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mdqr._core.axes import Axis, counted_axes, counted_axis, is_only_axis
 from mdqr._core.promotion import promote
+from mdqr._docstrings import REDUCTION, documented
 from mdqr._errors import advised, warn_of_precision
 from mdqr._functions import elementwise, reductions
 from mdqr._functions.manipulation.axes import operand
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 
 @advised
+@documented(REDUCTION)
 def var(
     a: Any,
     axis: Axis = None,
@@ -29,16 +31,14 @@ def var(
 ) -> MDArray:
     """Return the variance: the sum of the squared distances from the mean, divided by a number.
 
+    In two passes: the mean, then the distances from it.
+
     Parameters
     ----------
     a : MDArray
         The values; of complex ones the squares are of magnitudes.
-    axis : int, tuple of int or None, optional
-        The axes to reduce, all by default.
     ddof : float, optional
         What is taken from the number of values to divide by: 1 for samples.
-    keepdims : bool, optional
-        Whether the reduced axes stay, with length 1.
     mean : MDArray, optional
         The means, where they are known, with axes of length 1 for those that are reduced.
     correction : float, optional
@@ -55,13 +55,6 @@ def var(
     ValueError
         If both `ddof` and `correction` are given.
 
-    Notes
-    -----
-    In two passes: the mean, then the distances from it.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.var(mdqr.array([1, 2, 3, 4], precision=mdqr.qd)))
     1.25
     """
@@ -81,6 +74,7 @@ def var(
     return reductions.sum(squares(given - mean), places, keepdims=keepdims) / max(count - ddof, 0)
 
 
+@documented(var)
 def std(
     a: Any,
     axis: Axis = None,
@@ -92,24 +86,11 @@ def std(
 ) -> MDArray:
     """Return the standard deviation, the square root of the variance.
 
-    Parameters
-    ----------
-    a, axis, ddof, keepdims, mean, correction
-        As in `mdqr.var`.
-
     Returns
     -------
     MDArray
         Real.
 
-    Raises
-    ------
-    ValueError
-        As in `mdqr.var`.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.std(mdqr.array([1, 3, 1, 3], precision=mdqr.qd)))
     1.0
     """
@@ -117,13 +98,12 @@ def std(
     return elementwise.sqrt(var(a, axis, **options))
 
 
+@documented(REDUCTION)
 def average(a: Any, axis: int | None = None, weights: Any = None, returned: bool = False) -> Any:
     """Return the mean of values that count differently.
 
     Parameters
     ----------
-    a : MDArray
-        The values.
     axis : int, optional
         The axis; all values by default.
     weights : array_like, optional
@@ -143,9 +123,6 @@ def average(a: Any, axis: int | None = None, weights: Any = None, returned: bool
     ZeroDivisionError
         If the weights of a mean sum up to zero.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.average(mdqr.array([1, 4], precision=mdqr.qd), weights=[2, 1]))
     2.0
     """
@@ -220,29 +197,15 @@ def cov(
     return found.reshape(()) if found.size == 1 else found
 
 
+@documented(REDUCTION)
 def ptp(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     """Return the range of values: the largest less the smallest.
-
-    Parameters
-    ----------
-    a : MDArray
-        The values.
-    axis, keepdims
-        As in `mdqr.sum`.
-
-    Returns
-    -------
-    MDArray
-        A new array.
 
     Raises
     ------
     ValueError
         If no values are given.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.ptp(mdqr.array([3, 1, 7], precision=mdqr.qd)))
     6.0
     """

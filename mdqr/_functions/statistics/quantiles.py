@@ -10,6 +10,7 @@ import numpy as np
 from mdqr._core.axes import Axis, counted_axes, is_only_axis
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import precisions_in, unwrapped
+from mdqr._docstrings import REDUCTION, documented
 from mdqr._errors import advised, shown
 from mdqr._functions import comparison, elementwise
 from mdqr._functions.creation import asarray
@@ -28,6 +29,7 @@ _METHODS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@documented(REDUCTION)
 def quantile(
     a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
 ) -> MDArray:
@@ -39,12 +41,8 @@ def quantile(
         Real values.
     q : MDArray or array_like
         The parts, from 0 to 1; strings such as ``"0.1"`` are read as decimal numbers.
-    axis : int, tuple of int or None, optional
-        The axes to reduce, all by default.
     method : {"linear", "lower", "higher", "midpoint", "nearest"}, optional
         What is returned between two values.
-    keepdims : bool, optional
-        Whether the reduced axes stay, with length 1.
 
     Returns
     -------
@@ -58,9 +56,6 @@ def quantile(
     TypeError
         If the values are complex.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.quantile(mdqr.arange(5, precision=mdqr.qd), [0.25, 0.625]).to_numpy()
     array([1. , 2.5])
     """
@@ -68,6 +63,7 @@ def quantile(
     return _quantile(given, _beside(given, q), axis, method, keepdims)
 
 
+@documented(quantile)
 def percentile(
     a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
 ) -> MDArray:
@@ -75,26 +71,9 @@ def percentile(
 
     Parameters
     ----------
-    a : MDArray
-        Real values.
     q : MDArray or array_like
         The percentages, from 0 to 100.
-    axis, method, keepdims
-        As in `mdqr.quantile`.
 
-    Returns
-    -------
-    MDArray
-        As in `mdqr.quantile`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in `mdqr.quantile`.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.percentile(mdqr.arange(5, precision=mdqr.qd), 75))
     3.0
     """
@@ -102,6 +81,7 @@ def percentile(
     return _quantile(given, _beside(given, q), axis, method, keepdims, whole=100)
 
 
+@documented(REDUCTION)
 def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     """Return the middle value, or the mean of the two in the middle.
 
@@ -109,8 +89,6 @@ def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     ----------
     a : MDArray
         The values; complex ones in lexicographic order.
-    axis, keepdims
-        As in `mdqr.sum`.
 
     Returns
     -------
@@ -122,9 +100,6 @@ def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     ValueError
         If no values are given.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.median(mdqr.array([5, 1, 2], precision=mdqr.qd)))
     2.0
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mdqr._core.axes import counted_axis, is_only_axis
+from mdqr._docstrings import REDUCTION, documented
 from mdqr._errors import advised
 from mdqr._functions import elementwise, filled, reductions
 from mdqr._functions.manipulation.axes import moveaxis, operand
@@ -14,13 +15,12 @@ if TYPE_CHECKING:
     from mdqr._array.array import MDArray
 
 
+@documented(REDUCTION)
 def cumsum(a: Any, axis: int | None = None) -> MDArray:
     """Return the running sums along an axis.
 
     Parameters
     ----------
-    a : MDArray
-        The values.
     axis : int, optional
         The axis; by default the flattened array.
 
@@ -29,14 +29,6 @@ def cumsum(a: Any, axis: int | None = None) -> MDArray:
     MDArray
         Of K values each: ``|error| <= 2 * K * eps * sum(|a|)``, to first order.
 
-    Raises
-    ------
-    AxisError
-        If the axis does not exist.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.cumsum(mdqr.array([1, 2, 3], precision=mdqr.qd)).to_numpy()
     array([1., 3., 6.])
     """
@@ -44,15 +36,11 @@ def cumsum(a: Any, axis: int | None = None) -> MDArray:
 
 
 @advised
+@documented(cumsum)
 def cumprod(a: Any, axis: int | None = None) -> MDArray:
     """Return the running products along an axis.
 
-    Parameters
-    ----------
-    a : MDArray
-        The values.
-    axis : int, optional
-        The axis; by default the flattened array.
+    Products over 2, 4, 8, ... neighbours: as many passes as the length has bits.
 
     Returns
     -------
@@ -60,18 +48,6 @@ def cumprod(a: Any, axis: int | None = None) -> MDArray:
         Of K values each: relative error at most ``2 * K * eps``, complex ``4 * K * eps`` normwise,
         to first order, where no product of neighbours leaves the range.
 
-    Raises
-    ------
-    AxisError
-        If the axis does not exist.
-
-    Notes
-    -----
-    Products over 2, 4, 8, ... neighbours: as many passes as the length has bits.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.cumprod(mdqr.array([1, 2, 3, 4], precision=mdqr.qd)).to_numpy()
     array([ 1.,  2.,  6., 24.])
     """
@@ -87,13 +63,12 @@ def cumprod(a: Any, axis: int | None = None) -> MDArray:
     return moveaxis(rows, -1, place)
 
 
+@documented(REDUCTION)
 def cumulative_sum(x: Any, /, *, axis: int | None = None, include_initial: bool = False) -> MDArray:
     """Return the running sums along an axis, as the array API has them.
 
     Parameters
     ----------
-    x : MDArray
-        The values.
     axis : int, optional
         The axis; required for several axes.
     include_initial : bool, optional
@@ -109,9 +84,6 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, include_initial: bool 
     ValueError
         If the axis is missing, or the axis does not exist.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> x = mdqr.array([1, 2, 3], precision=mdqr.qd)
     >>> mdqr.cumulative_sum(x, include_initial=True).to_numpy()
     array([0., 1., 3., 6.])
@@ -119,6 +91,7 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, include_initial: bool 
     return _cumulative("cumulative_sum", operand(x), axis, include_initial)
 
 
+@documented(cumulative_sum)
 def cumulative_prod(
     x: Any, /, *, axis: int | None = None, include_initial: bool = False
 ) -> MDArray:
@@ -126,8 +99,6 @@ def cumulative_prod(
 
     Parameters
     ----------
-    x, axis
-        As in `mdqr.cumulative_sum`.
     include_initial : bool, optional
         Whether the first product is the empty product, 1.
 
@@ -136,14 +107,6 @@ def cumulative_prod(
     MDArray
         As `mdqr.cumprod`.
 
-    Raises
-    ------
-    ValueError
-        As in `mdqr.cumulative_sum`.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> x = mdqr.array([1, 2, 3], precision=mdqr.qd)
     >>> mdqr.cumulative_prod(x, include_initial=True).to_numpy()
     array([1., 1., 2., 6.])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mdqr._array.array import MDArray
+from mdqr._docstrings import documented
 from mdqr._functions import reductions
 from mdqr._functions.manipulation import axes as _axes
 from mdqr._functions.products import contractions
@@ -44,56 +45,30 @@ def diagonal(x: Any, /, *, offset: int = 0, precision: Precision | str | None = 
     return _axes.diagonal(as_array(x, precision), offset, -2, -1)
 
 
+@documented(diagonal)
 def trace(x: Any, /, *, offset: int = 0, precision: Precision | str | None = None) -> MDArray:
     """Return the sums along the diagonals of matrices.
-
-    Parameters
-    ----------
-    x, offset, precision
-        As in `mdqr.linalg.diagonal`.
 
     Returns
     -------
     MDArray
         The sums, over the batch; errors as in `mdqr.sum`.
 
-    Raises
-    ------
-    ValueError
-        If the array has fewer than two axes.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.linalg.trace(mdqr.eye(3, precision=mdqr.qd)))
     3.0
     """
     return reductions.trace(as_array(x, precision), offset, -2, -1)
 
 
+@documented(diagonal)
 def matrix_transpose(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return a view with the last two axes swapped.
-
-    Parameters
-    ----------
-    x : array_like
-        Matrices; leading axes are batches.
-    precision : Precision or str, optional
-        The precision of the result; by default the precision of `x`.
 
     Returns
     -------
     MDArray
         A view.
 
-    Raises
-    ------
-    ValueError
-        If the array has fewer than two axes.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.linalg.matrix_transpose(mdqr.zeros((5, 2, 3), precision=mdqr.qd)).shape
     (5, 3, 2)
     """

@@ -1,0 +1,196 @@
+"""Sections of docstrings that several functions share, each written once.
+
+The docstring in the source has the sentence, the special values and the example; `help`, Sphinx
+and notebooks show it with the sections that `documented` adds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from inspect import CO_VARARGS, CO_VARKEYWORDS, cleandoc
+from types import FunctionType
+from typing import Any, TypeVar, cast
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_ORDER = ("Parameters", "Returns", "Raises", "Warns", "See Also", "Notes", "References", "Examples")
+_SHARED = ("Parameters", "Returns", "Raises")
+_HEADING = re.compile(r"^([A-Z][A-Za-z ]+)\n-+\n", re.MULTILINE)
+_ENTRY = re.compile(r"\n(?=\S)")
+
+
+def documented(like: str | Callable[..., Any]) -> Callable[[_F], _F]:
+    """Complete the docstring of a function by sections of a text or of another function.
+
+    Parameters
+    ----------
+    like : str or function
+        Its parameters, results and errors are taken unless the function has an entry of that name
+        or, of results, any. Parameters follow the signature, and others are left out.
+
+    Returns
+    -------
+    callable
+        The decorator, which returns the function itself. An example without a heading at the end
+        of a docstring gets one, and the import.
+    """
+    text = like if isinstance(like, str) else like.__doc__ or ""
+    shared = _sections(cleandoc(text))[1]
+
+    def complete(function: _F) -> _F:
+        if function.__doc__ is None:  # python -OO
+            return function
+        names = _arguments(cast("FunctionType", function))
+        head, own = _sections(cleandoc(function.__doc__))
+        sections = {**{key: shared[key] for key in _SHARED if key in shared}, **own}
+        for key, join in (("Parameters", _parameters), ("Raises", _errors)):
+            if key in own and key in shared:
+                sections[key] = join(own[key], shared[key])
+        if "Parameters" in sections:
+            sections["Parameters"] = _in_order(sections["Parameters"], names)
+        parts = [f"{key}\n{'-' * len(key)}\n{sections[key]}" for key in _ORDER if key in sections]
+        function.__doc__ = "\n\n".join([head, *parts]) + "\n"
+        return function
+
+    return complete
+
+
+def _arguments(function: FunctionType) -> tuple[str, ...]:
+    code = function.__code__
+    several = [bool(code.co_flags & flag) for flag in (CO_VARARGS, CO_VARKEYWORDS)]
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + sum(several)]
+
+
+def _sections(text: str) -> tuple[str, dict[str, str]]:
+    """Return the text in front of the first heading, and the sections by heading."""
+    head, *rest = _HEADING.split(text)
+    found = {key: body.strip("\n") for key, body in zip(rest[::2], rest[1::2], strict=True)}
+    if "Examples" not in found:
+        last = next(reversed(found), "")
+        before, prompt, example = (found.get(last) or head).partition("\n\n>>> ")
+        if prompt:
+            first = "" if example.startswith(("import ", "from ")) else ">>> import mdqr\n"
+            found["Examples"] = f"{first}>>> {example}".rstrip("\n")
+            if last:
+                found[last] = before
+            else:
+                head = before
+    return head.strip("\n"), found
+
+
+def _entries(section: str) -> dict[str, str]:
+    """Return the entries of a section by the names in front of the colon."""
+    return {entry.partition("\n")[0].partition(" :")[0]: entry for entry in _ENTRY.split(section)}
+
+
+def _names(key: str) -> set[str]:
+    return {name.strip(" *") for name in key.split(",")}
+
+
+def _parameters(own: str, shared: str) -> str:
+    entries = _entries(own)
+    described = {name for key in entries for name in _names(key)}
+    rest = [text for key, text in _entries(shared).items() if not _names(key) & described]
+    return "\n".join([*entries.values(), *rest])
+
+
+def _errors(own: str, shared: str) -> str:
+    entries = _entries(own)
+    return "\n".join([*(text for key, text in _entries(shared).items() if key not in entries), own])
+
+
+def _in_order(section: str, names: tuple[str, ...]) -> str:
+    """Return the entries of parameters in the order of a signature, without others."""
+    places = {name: place for place, name in enumerate(names)}
+    kept = {
+        min(places[name] for name in _names(key)): entry
+        for key, entry in _entries(section).items()
+        if _names(key) <= set(places)
+    }
+    return "\n".join(kept[place] for place in sorted(kept))
+
+
+COMPLEX_FUNCTION = """
+Parameters
+----------
+x : MDArray
+    The values, real or complex.
+
+Returns
+-------
+MDArray
+    A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
+    ``10 * eps`` normwise.
+"""
+REAL_FUNCTION = """
+Parameters
+----------
+x : MDArray
+    Real values.
+
+Returns
+-------
+MDArray
+    A new array of the shape and precision of `x`. Relative error at most ``4 * eps``.
+
+Raises
+------
+TypeError
+    If `x` is complex.
+"""
+REAL_PAIR = """
+Parameters
+----------
+x, y : MDArray or array_like
+    Real values; at least one an `MDArray`.
+x1, x2 : MDArray or array_like
+    Real values; at least one an `MDArray`.
+
+Returns
+-------
+MDArray
+    A new array of the broadcast shape.
+
+Raises
+------
+TypeError
+    If an operand is complex.
+"""
+NEW_ARRAY = """
+Parameters
+----------
+a : MDArray
+    The values.
+m : MDArray
+    The values.
+x : MDArray
+    The values.
+
+Returns
+-------
+MDArray
+    A new array.
+"""
+VIEW = NEW_ARRAY.replace("A new array.", "A view.")
+REDUCTION = """
+Parameters
+----------
+a : MDArray
+    The values.
+x : MDArray
+    The values.
+axis : int, tuple of int or None, optional
+    The axes to reduce, all by default.
+keepdims : bool, optional
+    Whether the reduced axes stay, with length 1.
+
+Returns
+-------
+MDArray
+    A new array.
+
+Raises
+------
+AxisError
+    If the axis does not exist.
+"""
