@@ -13,9 +13,10 @@ from types import FunctionType
 from typing import Any, TypeVar, cast
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_ORDER = ("Parameters", "Returns", "Raises", "Warns", "See Also", "Notes", "References", "Examples")
-_SHARED = ("Parameters", "Returns", "Raises")
+_ORDER = ("Parameters", "Returns", "Yields", "Raises", "Warns", "Warnings", "See Also", "Notes")
+_ORDER += ("References", "Examples")
 _HEADING = re.compile(r"^([A-Z][A-Za-z ]+)\n-+\n", re.MULTILINE)
+_QUOTED = re.compile(r"`(\w+)`")
 _ENTRY = re.compile(r"\n(?=\S)")
 
 
@@ -42,12 +43,12 @@ def documented(like: str | Callable[..., Any]) -> Callable[[_F], _F]:
             return function
         names = _arguments(cast("FunctionType", function))
         head, own = _sections(cleandoc(function.__doc__))
-        sections = {**{key: shared[key] for key in _SHARED if key in shared}, **own}
-        for key, join in (("Parameters", _parameters), ("Raises", _errors)):
-            if key in own and key in shared:
-                sections[key] = join(own[key], shared[key])
-        if "Parameters" in sections:
-            sections["Parameters"] = _in_order(sections["Parameters"], names)
+        sections = {
+            "Parameters": _parameters(own.get("Parameters"), shared.get("Parameters"), names),
+            "Returns": own.get("Returns", shared.get("Returns", "")),
+            "Raises": _errors(own.get("Raises"), shared, names),
+        }
+        sections = {**own, **{key: text for key, text in sections.items() if text}}
         parts = [f"{key}\n{'-' * len(key)}\n{sections[key]}" for key in _ORDER if key in sections]
         function.__doc__ = "\n\n".join([head, *parts]) + "\n"
         return function
@@ -78,36 +79,40 @@ def _sections(text: str) -> tuple[str, dict[str, str]]:
     return head.strip("\n"), found
 
 
-def _entries(section: str) -> dict[str, str]:
+def _entries(section: str | None) -> dict[str, str]:
     """Return the entries of a section by the names in front of the colon."""
-    return {entry.partition("\n")[0].partition(" :")[0]: entry for entry in _ENTRY.split(section)}
+    texts = _ENTRY.split(section) if section else []
+    return {text.partition("\n")[0].partition(" :")[0]: text for text in texts}
 
 
 def _names(key: str) -> set[str]:
     return {name.strip(" *") for name in key.split(",")}
 
 
-def _parameters(own: str, shared: str) -> str:
+def _parameters(own: str | None, shared: str | None, names: tuple[str, ...]) -> str:
+    """Return the entries of all parameters in the order of the signature, and no others."""
     entries = _entries(own)
     described = {name for key in entries for name in _names(key)}
-    rest = [text for key, text in _entries(shared).items() if not _names(key) & described]
-    return "\n".join([*entries.values(), *rest])
-
-
-def _errors(own: str, shared: str) -> str:
-    entries = _entries(own)
-    return "\n".join([*(text for key, text in _entries(shared).items() if key not in entries), own])
-
-
-def _in_order(section: str, names: tuple[str, ...]) -> str:
-    """Return the entries of parameters in the order of a signature, without others."""
-    places = {name: place for place, name in enumerate(names)}
+    others = {key: text for key, text in _entries(shared).items() if not _names(key) & described}
     kept = {
-        min(places[name] for name in _names(key)): entry
-        for key, entry in _entries(section).items()
-        if _names(key) <= set(places)
+        min(map(names.index, _names(key))): text
+        for key, text in {**others, **entries}.items()
+        if _names(key) <= set(names)
     }
     return "\n".join(kept[place] for place in sorted(kept))
+
+
+def _errors(own: str | None, shared: dict[str, str], names: tuple[str, ...]) -> str:
+    """Return the errors of both, without those of parameters that the function lacks."""
+    entries = _entries(own)
+    lacking = {name for key in _entries(shared.get("Parameters")) for name in _names(key)}
+    lacking -= set(names)
+    others = [
+        text
+        for key, text in _entries(shared.get("Raises")).items()
+        if key not in entries and not lacking & set(_QUOTED.findall(text))
+    ]
+    return "\n".join([*others, *entries.values()])
 
 
 COMPLEX_FUNCTION = """

@@ -108,6 +108,11 @@ def full(
     dtype : {None, float, complex}, optional
         The field, by default the field of `fill_value`.
 
+    Raises
+    ------
+    ValueError
+        If the value cannot be read, or does not broadcast to `shape`.
+
     >>> a = mdqr.full(2, "0.1", precision=mdqr.qd)
     >>> bool((a == mdqr.qd("0.1")).all())
     True

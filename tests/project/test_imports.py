@@ -28,7 +28,7 @@ TREES = {name: ast.parse(path.read_text()) for name, path in MODULES.items()}
 
 # From the bottom: a module imports from its own row and from those above it.
 LAYERS = """
-    mdqr._limbs  mdqr._errors  mdqr._precision
+    mdqr._limbs  mdqr._errors  mdqr._precision  mdqr._docstrings
     mdqr._backend
     mdqr._convert
     mdqr._core
@@ -106,7 +106,6 @@ SMALLER_FILES = {
     "mdqr/_core/dtypes.py": "a dtype",
     "mdqr/_core/axes.py": "what all functions with axes share",
     "mdqr/_functions/statistics/extremes.py": "functions of one line, with their docstrings",
-    "mdqr/_functions/statistics/running.py": "running sums and products",
     "mdqr/_backend/workspace.py": "a number that the configuration sets and calls read",
     "mdqr/_backend/cuda/backend.py": "the families of calls as one class",
     "mdqr/_backend/cuda/axes.py": "a plan that three kernels share",

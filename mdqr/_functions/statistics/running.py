@@ -82,7 +82,7 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, include_initial: bool 
     Raises
     ------
     ValueError
-        If the axis is missing, or the axis does not exist.
+        If the axis is missing.
 
     >>> x = mdqr.array([1, 2, 3], precision=mdqr.qd)
     >>> mdqr.cumulative_sum(x, include_initial=True).to_numpy()

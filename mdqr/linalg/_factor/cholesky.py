@@ -8,10 +8,11 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Backend
+from mdqr._docstrings import documented
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._precision import Precision
-from mdqr.linalg._factor.triangular import Triangle
+from mdqr.linalg._factor.triangular import Triangle, solve_triangular
 from mdqr.linalg._shared.checks import Checks, first_true, of_batch, raise_nonfinite
 from mdqr.linalg._shared.operands import (
     Inputs,
@@ -122,23 +123,20 @@ def checked_factor(
     return c
 
 
+@documented(solve_triangular)
 def cho_solve(c_and_lower: Any, b: Any, *, precision: Precision | str | None = None) -> MDArray:
     """Solve ``A x = b`` by a Cholesky factor of A; as `scipy.linalg.cho_solve`.
+
+    ``(A + E) x = b`` with ``abs(E) <= (3.5 n + 192) eps abs(C^H) abs(C)`` (N. J. Higham,
+    chapter 10), up to components of the solution below the smallest doubles, or that lose limbs
+    there, as `lu_solve`. The solution is not refined: an
+    ill-conditioned A costs digits without a warning; `solve` counts them.
 
     Parameters
     ----------
     c_and_lower : tuple
         A factor ``(..., n, n)``, of which only one triangle is read, and whether that is the lower
         one: ``(cholesky(a), True)``.
-    b : array_like
-        A vector ``(n,)``, or matrices ``(..., n, k)``: only a 1-D `b` is a vector.
-    precision : Precision or str, optional
-        The precision of the solution; by default the highest of the operands.
-
-    Returns
-    -------
-    MDArray
-        The solution, ``(n,)`` or ``(..., n, k)``.
 
     Raises
     ------
@@ -152,16 +150,6 @@ def cho_solve(c_and_lower: Any, b: Any, *, precision: Precision | str | None = N
     --------
     solve : One solution, refined, with error bounds.
 
-    Notes
-    -----
-    ``(A + E) x = b`` with ``abs(E) <= (3.5 n + 192) eps abs(C^H) abs(C)`` (N. J. Higham,
-    chapter 10), up to components of the solution below the smallest doubles, or that lose limbs
-    there, as `lu_solve`. The solution is not refined: an
-    ill-conditioned A costs digits without a warning; `solve` counts them.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> c = mdqr.linalg.cholesky(mdqr.array([[4.0, 2.0], [2.0, 10.0]], precision=mdqr.qd))
     >>> mdqr.linalg.cho_solve((c, True), [8.0, 22.0]).to_numpy().tolist()
     [1.0, 2.0]

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, NoReturn, overload
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._docstrings import documented
 from mdqr._errors import warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
@@ -233,6 +234,7 @@ def _error_bound(problem: Problem, block: Block, wide: Block | None, kind: Kind)
     return bound + cut_off(backend, wide, block, kind) + lost
 
 
+@documented(det)
 def slogdet(
     a: Any,
     *,
@@ -241,10 +243,10 @@ def slogdet(
 ) -> SlogdetResult:
     """Return signs of determinants and logarithms of their moduli; as `numpy.linalg.slogdet`.
 
+    A relative error of the determinant is an absolute one of its logarithm.
+
     Parameters
     ----------
-    a : array_like
-        Matrices ``(..., n, n)``.
     precision : Precision or str, optional
         The precision of the results; by default the precision of `a`.
     data_error : dict, optional
@@ -257,14 +259,8 @@ def slogdet(
 
     Raises
     ------
-    ValueError
-        If `a` is not square, or `data_error` has unknown keys or negative values.
-    TypeError
-        If `data_error` is not a dict.
     numpy.linalg.LinAlgError
         If an entry is not finite.
-    MemoryError
-        If memory for the factors cannot be allocated; the message gives the requested size.
 
     Warns
     -----
@@ -275,13 +271,6 @@ def slogdet(
     --------
     det : The determinants, and how they are found.
 
-    Notes
-    -----
-    A relative error of the determinant is an absolute one of its logarithm.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> sign, logabsdet = mdqr.linalg.slogdet(-1e300 * mdqr.eye(3, precision=mdqr.qd))
     >>> float(sign), float(logabsdet) == float(3 * mdqr.log(mdqr.qd(1e300)))
     (-1.0, True)

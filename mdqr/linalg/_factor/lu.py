@@ -10,10 +10,11 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Backend
+from mdqr._docstrings import documented
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._precision import Precision
-from mdqr.linalg._factor.triangular import Triangle, letter_of, substitute
+from mdqr.linalg._factor.triangular import Triangle, letter_of, solve_triangular, substitute
 from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared.checks import Checks, fetch, of_batch
 from mdqr.linalg._shared.operands import (
@@ -221,6 +222,7 @@ def lu_factor(
     return LUFactors(inputs.wrap(lu), found.swaps.reshape(*batch, min(m, n)))
 
 
+@documented(solve_triangular)
 def lu_solve(
     lu_and_piv: Any,
     b: Any,
@@ -230,21 +232,18 @@ def lu_solve(
 ) -> MDArray:
     """Solve ``op(A) x = b`` by what `lu_factor` returned; as `scipy.linalg.lu_solve`.
 
+    ``(op(A) + E) x = b`` with ``abs(E) <= (3 n + 8 log2(n) + 88) eps P^T abs(L) abs(U)``
+    (N. J. Higham, chapter 9), for transposes with the bound transposed, up to components of the
+    solution below the smallest doubles, or that lose limbs there: N of ``2**-1074`` at most, for N
+    limbs. What lies between is scaled by powers of two. The solution is not refined, since A is not
+    known: an ill-conditioned A costs digits without a warning; `solve` counts them.
+
     Parameters
     ----------
     lu_and_piv : LUFactors or tuple
         The factors of square matrices ``(..., n, n)``, and the interchanges.
-    b : array_like
-        A vector ``(n,)``, or matrices ``(..., n, k)``: only a 1-D `b` is a vector.
     trans : {0, 1, 2, "N", "T", "C"}, optional
         Solve with A (0, "N"), its transpose (1, "T") or its conjugate transpose (2, "C").
-    precision : Precision or str, optional
-        The precision of the solution; by default the highest of the operands.
-
-    Returns
-    -------
-    MDArray
-        The solution, ``(n,)`` or ``(..., n, k)``.
 
     Raises
     ------
@@ -257,17 +256,6 @@ def lu_solve(
     --------
     solve : One solution, refined, with error bounds.
 
-    Notes
-    -----
-    ``(op(A) + E) x = b`` with ``abs(E) <= (3 n + 8 log2(n) + 88) eps P^T abs(L) abs(U)``
-    (N. J. Higham, chapter 9), for transposes with the bound transposed, up to components of the
-    solution below the smallest doubles, or that lose limbs there: N of ``2**-1074`` at most, for N
-    limbs. What lies between is scaled by powers of two. The solution is not refined, since A is not
-    known: an ill-conditioned A costs digits without a warning; `solve` counts them.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> factors = mdqr.linalg.lu_factor(mdqr.array([[1.0, 2.0], [4.0, 5.0]], precision=mdqr.qd))
     >>> mdqr.linalg.lu_solve(factors, [5.0, 14.0]).to_numpy().tolist()
     [1.0, 2.0]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._docstrings import documented
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
@@ -119,6 +120,7 @@ def eig(
     return EigResult(w, vr, vl, info)
 
 
+@documented(eig)
 def eigvals(
     a: Any,
     b: Any = None,
@@ -128,18 +130,7 @@ def eigvals(
 ) -> MDArray:
     """Return eigenvalues of square matrices; as `scipy.linalg.eigvals`.
 
-    Parameters
-    ----------
-    a : array_like
-        Matrices ``(..., n, n)``.
-    b : array_like, optional
-        Matrices ``(..., n, n)``: the eigenvalues of ``a v = w b v`` are returned.
-    precision : Precision or str, optional
-        The precision of the results; by default the highest of the operands.
-    data_error : dict, optional
-        Bounds of the errors of entries, ``{"a_atol": ..., "a_rtol": ..., "b_atol": ...}``, numbers
-        or arrays that broadcast to a or b, as in `lstsq`; by default half a unit in the last place
-        of the precision in which the entries were given.
+    The limbs depend on LAPACK, as in `eig`.
 
     Returns
     -------
@@ -160,13 +151,6 @@ def eigvals(
     PrecisionWarning
         As `eig`.
 
-    Notes
-    -----
-    The limbs depend on LAPACK, as in `eig`.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> a = mdqr.array([[0.0, -4.0], [1.0, 0.0]], precision=mdqr.qd)
     >>> mdqr.linalg.eigvals(a).to_numpy().tolist()
     [2j, -2j]

@@ -10,6 +10,7 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend.blocks import from_native, to_native
+from mdqr._docstrings import documented
 from mdqr._errors import warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
@@ -190,6 +191,7 @@ def eigvalsh(
 ) -> tuple[MDArray, SpectralInfo]: ...
 
 
+@documented(eigh)
 def eigvalsh(
     a: Any,
     UPLO: Any = "L",
@@ -204,8 +206,6 @@ def eigvalsh(
 
     Parameters
     ----------
-    a : array_like
-        Matrices ``(..., n, n)``.
     UPLO : {"L", "U"} or array_like, optional
         The triangle that is read, or `b`, as in `eigh`.
     b : array_like, optional
@@ -214,10 +214,6 @@ def eigvalsh(
         The first and the last of the eigenvalues to compute.
     return_info : bool, optional
         Whether error bounds are returned, too.
-    data_error : dict, optional
-        As in `eigh`.
-    precision : Precision or str, optional
-        The precision of the results; by default the highest of the operands.
 
     Returns
     -------
@@ -232,17 +228,12 @@ def eigvalsh(
         As `eigh`.
     numpy.linalg.LinAlgError
         As `eigh`.
-    MemoryError
-        If memory for the factors cannot be allocated; the message gives the requested size.
 
     Warns
     -----
     PrecisionWarning
         As `eigh`.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> a = mdqr.array([[2.0, 1.0], [1.0, 2.0]], precision=mdqr.qd)
     >>> mdqr.linalg.eigvalsh(a, subset_by_index=[1, 1]).to_numpy().round(12).tolist()
     [3.0]

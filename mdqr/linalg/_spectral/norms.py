@@ -10,6 +10,7 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._core.axes import counted_axes
+from mdqr._docstrings import documented
 from mdqr._errors import advised, shown
 from mdqr._functions import reductions
 from mdqr._limbs import planes, scaling
@@ -154,6 +155,7 @@ def vector_norm(
     return found.reshape([1 if i in reduced else n for i, n in enumerate(given.shape)])
 
 
+@documented(vector_norm)
 def matrix_norm(
     x: Any,
     /,
@@ -168,26 +170,9 @@ def matrix_norm(
     ----------
     x : array_like
         Matrices; leading axes are batches.
-    keepdims : bool, optional
-        Keep the reduced axes with length 1.
     ord : int, float or "fro", optional
         As in `mdqr.linalg.norm` for matrices.
-    precision : Precision or str, optional
-        The precision of the norm; by default the precision of `x`.
 
-    Returns
-    -------
-    MDArray
-        The norms, real; errors as in `mdqr.linalg.norm`.
-
-    Raises
-    ------
-    ValueError
-        As in `mdqr.linalg.norm`.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> float(mdqr.linalg.matrix_norm(mdqr.ones((2, 8), precision=mdqr.qd)))
     4.0
     """

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple, cast, overload
 
 from mdqr._array.array import MDArray
+from mdqr._docstrings import documented
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
@@ -202,6 +203,7 @@ def svdvals(
 ) -> tuple[MDArray, SpectralInfo]: ...
 
 
+@documented(svd)
 def svdvals(
     a: Any,
     *,
@@ -213,14 +215,8 @@ def svdvals(
 
     Parameters
     ----------
-    a : array_like
-        Matrices ``(..., m, n)``.
     return_info : bool, optional
         Whether to return error bounds, too: vectors are computed then.
-    data_error : dict, optional
-        As in `svd`.
-    precision : Precision or str, optional
-        The precision of the results; by default the precision of `a`.
 
     Returns
     -------
@@ -235,12 +231,7 @@ def svdvals(
         As `svd`.
     numpy.linalg.LinAlgError
         As `svd`.
-    MemoryError
-        If memory for the factors cannot be allocated; the message gives the requested size.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.linalg.svdvals(mdqr.array([[3.0, 0.0], [4.0, 5.0]], precision=mdqr.dd)).to_strings(16)
     array(['6.708203932499369', '2.236067977499790'], dtype=object)
     >>> s, info = mdqr.linalg.svdvals(

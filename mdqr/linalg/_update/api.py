@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mdqr._docstrings import documented
 from mdqr._errors import advised
 from mdqr._precision import Precision
 from mdqr.linalg._update.columns import ColumnDeletion, ColumnInsertion, RankUpdate
@@ -142,6 +143,7 @@ def insertion(
 
 
 @advised
+@documented(qr_insert)
 def qr_delete(
     Q: Any,
     R: Any,
@@ -156,12 +158,16 @@ def qr_delete(
 ) -> UpdateResult:
     """Return the factors of a matrix from which rows or columns were removed.
 
+    As `scipy.linalg.qr_delete`. Columns leave R with p diagonals too many, which Householder
+    windows reduce; Q is not needed. Rows leave by a reduction of the rows of Q to the identity,
+    from the bottom up. Without Q these come from ``R^H E = u^H`` (M. A. Saunders 1972), and
+    ``norm(R^H R - A^H A)`` is below ``20 n eps`` times the square of the largest norm. The part
+    outside of the removed rows, 1 - sigma^2 for the largest singular value sigma of their part of
+    Q, determines the number of lost digits: ``log10(1 / (1 - sigma^2))``, half as many with Q, and
+    without Q the digits of the condition of the rows.
+
     Parameters
     ----------
-    Q : array_like or None
-        ``(..., m, m)`` or, with m > n, ``(..., m, n)``; None if only R is known.
-    R : array_like
-        ``(..., m, n)``, or ``(..., n, n)``.
     k : int
         The first row or column to remove; from the end if negative. Not used where rows are
         removed without Q.
@@ -171,27 +177,13 @@ def qr_delete(
         What is removed.
     u : array_like, optional
         The rows ``(n,)`` or ``(..., p, n)`` that are removed: needed without Q, and only there.
-    method : {"auto", "update", "fresh"}, optional
-        Update the factors; refactor the changed matrix; or the one of them that takes less time by
-        a static table.
-    precision : Precision or str, optional
-        The precision of the factors; by default the highest of the operands.
     check : bool, optional
         Raise if something is not finite or all digits are lost; a device is synchronized once,
         at the end, and with a thin Q after each pass of orthogonalisation. Otherwise nothing is
         checked or synchronized, and three passes are made.
 
-    Returns
-    -------
-    UpdateResult
-        ``(Q, R)``, or ``(None, R)`` without Q. The diagonal of R is real and not negative. Float
-        arrays of NumPy or CuPy give float arrays of the same width, everything else `MDArray`.
-
     Raises
     ------
-    ValueError
-        If shapes or indices do not fit, an option has an unknown value, or data are missing that
-        the update needs without Q.
     numpy.linalg.LinAlgError
         If `check` is true and something is not finite, or the rows that stay do not determine the
         new R: their rank is lower, or they are smaller than the removed ones by 1 / eps. Where the
@@ -208,19 +200,6 @@ def qr_delete(
     scipy.linalg.qr_delete : Faster for float64 on a CPU, one row or column at a time.
     UpdatableLstsq : Least squares whose rows and columns change.
 
-    Notes
-    -----
-    As `scipy.linalg.qr_delete`. Columns leave R with p diagonals too many, which Householder
-    windows reduce; Q is not needed. Rows leave by a reduction of the rows of Q to the identity,
-    from the bottom up. Without Q these come from ``R^H E = u^H`` (M. A. Saunders 1972), and
-    ``norm(R^H R - A^H A)`` is below ``20 n eps`` times the square of the largest norm. The part
-    outside of the removed rows, 1 - sigma^2 for the largest singular value sigma of their part of
-    Q, determines the number of lost digits: ``log10(1 / (1 - sigma^2))``, half as many with Q, and
-    without Q the digits of the condition of the rows.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> a = mdqr.vander([1.0, 2.0, 3.0], 3, precision=mdqr.qd)
     >>> Q, R = mdqr.linalg.qr(a)
     >>> Q, R = mdqr.linalg.qr_delete(Q, R, 0, which="col")
@@ -257,6 +236,7 @@ def deletion(
 
 
 @advised
+@documented(qr_insert)
 def qr_update(
     Q: Any,
     R: Any,
@@ -269,21 +249,18 @@ def qr_update(
 ) -> UpdateResult:
     """Return the factors of ``A + u v^H``.
 
+    As `scipy.linalg.qr_update`. ``Q^H u`` is reduced to its first p rows from the bottom up, by
+    windows that leave R with p diagonals too many; the change is added there, and a second sweep
+    of windows ends it. A thin Q gets the directions of u outside of it meanwhile.
+
     Parameters
     ----------
     Q : array_like
         ``(..., m, m)`` or, with m > n, ``(..., m, n)``.
-    R : array_like
-        ``(..., m, n)``, or ``(..., n, n)``.
     u : array_like
         ``(m,)`` or ``(..., m, p)``.
     v : array_like
         ``(n,)`` or ``(..., n, p)``; complex ones are conjugated.
-    method : {"auto", "update", "fresh"}, optional
-        Update the factors; refactor the changed matrix; or the one of them that takes less time by
-        a static table.
-    precision : Precision or str, optional
-        The precision of the factors; by default the highest of the operands.
     check : bool, optional
         Raise if something is not finite; a device is synchronized once, at the end, and with a
         thin Q after each pass of orthogonalisation. Otherwise nothing is checked or synchronized,
@@ -307,15 +284,6 @@ def qr_update(
     qr_insert, qr_delete, repair
     scipy.linalg.qr_update : Faster for float64 on a CPU, one column of u and v at a time.
 
-    Notes
-    -----
-    As `scipy.linalg.qr_update`. ``Q^H u`` is reduced to its first p rows from the bottom up, by
-    windows that leave R with p diagonals too many; the change is added there, and a second sweep
-    of windows ends it. A thin Q gets the directions of u outside of it meanwhile.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> Q, R = mdqr.linalg.qr(mdqr.eye(2, precision=mdqr.qd))
     >>> Q, R = mdqr.linalg.qr_update(Q, R, [1.0, 0.0], [0.0, 2.0])
     >>> (Q @ R).to_numpy().round(12).tolist()
