@@ -13,8 +13,18 @@ from types import FunctionType
 from typing import Any, TypeVar, cast
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_ORDER = ("Parameters", "Returns", "Yields", "Raises", "Warns", "Warnings", "See Also", "Notes")
-_ORDER += ("References", "Examples")
+_ORDER = (
+    "Parameters",
+    "Returns",
+    "Yields",
+    "Raises",
+    "Warns",
+    "Warnings",
+    "See Also",
+    "Notes",
+    "References",
+    "Examples",
+)
 _HEADING = re.compile(r"^([A-Z][A-Za-z ]+)\n-+\n", re.MULTILINE)
 _QUOTED = re.compile(r"`(\w+)`")
 _ENTRY = re.compile(r"\n(?=\S)")
