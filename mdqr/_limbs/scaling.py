@@ -52,14 +52,33 @@ def exponents_or_absent(bits: Block) -> Block:
     return namespace(bits).where(bits > 0, exponents_of(bits), ABSENT)
 
 
-def exponents(bits: Block, axis: int) -> Block:
-    """Return `exponents_of` the maximum of `bits` along `axis`."""
-    return exponents_of(largest(bits, axis, 0))
+def top_exponents(
+    block: Block,
+    is_complex: bool,
+    axis: int | tuple[int, ...] | None = (-2, -1),
+    *,
+    keepdims: bool = False,
+) -> Block:
+    """Return the exponents of the largest magnitudes along axes; 0 where all values are 0."""
+    return exponents_of(largest(magnitude_bits(block, is_complex), axis, 0, keepdims=keepdims))
 
 
 def column_exponents(block: Block, is_complex: bool) -> Block:
     """Return the exponents of the columns of matrices ``(..., m, n)`` as ``(..., n)``."""
-    return exponents(magnitude_bits(block, is_complex), -2)
+    return exponents_of(largest(magnitude_bits(block, is_complex), -2, 0))
+
+
+def norms(x: Block, axis: int | tuple[int, ...], *, keepdims: bool = False) -> Block:
+    """Return the 2-norms of native values along axes; no square leaves the range.
+
+    Scaled by powers of two: within the range the bits are those without it.
+    """
+    xp, size = namespace(x), abs(x)
+    top = largest(size, axis, 0.0, keepdims=True)
+    exponent = xp.frexp(xp.where(xp.isfinite(top), top, 0.0))[1]
+    total = (xp.ldexp(size, -exponent) ** 2).sum(axis=axis, keepdims=True)
+    found = xp.ldexp(xp.sqrt(total), exponent)
+    return found if keepdims else found.squeeze(axis=axis)
 
 
 def row_powers(bits: Block) -> Block:

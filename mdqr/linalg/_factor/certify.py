@@ -114,7 +114,8 @@ def _factor_errors(inputs: Inputs) -> tuple[Block, Block, Block]:
     a, q, r = inputs.blocks
     sizes = scaling.column_exponents(a, field)[..., None, :]
     size = _wild(backend.xp, q, field)
-    product = scaling.column_exponents(r, field)[..., None, :] + _exponents(q, field)
+    product = scaling.column_exponents(r, field)[..., None, :]
+    product = product + scaling.top_exponents(q, field, keepdims=True)
     columns = backend.xp.maximum(sizes, product - _SPARE)
     difference = backend.residual(
         [(1, backend.ldexp(a, -columns, is_complex=field))],
@@ -122,7 +123,7 @@ def _factor_errors(inputs: Inputs) -> tuple[Block, Block, Block]:
         backend.ldexp(r, size - columns, is_complex=field),
         kind=inputs.kind,
     )
-    rows = scaling.exponents(scaling.magnitude_bits(a, field), -1)[..., :, None]
+    rows = scaling.top_exponents(a, field, -1)[..., :, None]
     overall = scaling.largest(sizes, -1, 0)[..., None]
     with np.errstate(all="ignore"):
         columnwise = _quotients(backend, a, difference, -sizes, columns - sizes, -2, field)
@@ -131,15 +132,9 @@ def _factor_errors(inputs: Inputs) -> tuple[Block, Block, Block]:
     return normwise, scaling.largest(columnwise, -1, 0.0), scaling.largest(rowwise, -1, 0.0)
 
 
-def _exponents(block: Block, is_complex: bool) -> Block:
-    """Return the exponents of the largest entries of matrices as ``(..., 1, 1)``."""
-    bits = scaling.magnitude_bits(block, is_complex)
-    return scaling.exponents_of(scaling.largest(bits, (-2, -1), 0, keepdims=True))
-
-
 def _wild(xp: ModuleType, block: Block, is_complex: bool) -> Block:
-    """Return those `_exponents` whose squares come near the ends of the range, else 0."""
-    exponents = _exponents(block, is_complex)
+    """Return the exponents whose squares come near the ends of the range, else 0."""
+    exponents = scaling.top_exponents(block, is_complex, keepdims=True)
     return xp.where(abs(exponents) > _SPARE, exponents, 0)
 
 
@@ -165,14 +160,11 @@ def _first(block: Block, is_complex: bool) -> Block:
 
 
 def _norms(planes: Block, axis: int | tuple[int, int]) -> Block:
-    """Return the float64 2-norms over `axis` of leading limbs, safely scaled."""
+    """Return the float64 2-norms over `axis` of leading limbs."""
     xp = _limbs.namespace(planes)
-    planes = xp.ascontiguousarray(planes)  # sums have the bits of one order of the memory
-    axes = (0, axis) if isinstance(axis, int) else (0, *axis)
-    largest = scaling.largest(abs(planes), axes, 0.0, keepdims=True)
-    safe = xp.where((largest > 0) & xp.isfinite(largest), largest, 1.0)
-    total = ((planes / safe) ** 2).sum(axis=axis, keepdims=True).sum(axis=0, keepdims=True)
-    return (safe * xp.sqrt(total)).squeeze(axis=axis)[0]
+    # Contiguous: sums have the bits of one order of the memory.
+    parts = scaling.norms(xp.ascontiguousarray(planes), axis)
+    return xp.hypot(*parts) if len(parts) > 1 else parts[0]
 
 
 def _orthogonality(inputs: Inputs) -> Block:

@@ -11,7 +11,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from mdqr._backend.blocks import from_native, to_native, turned
-from mdqr._limbs import planes
+from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, fetch
@@ -61,11 +61,11 @@ def condition(triangle: Triangle, steps: int = _STEPS) -> Condition:
         return Condition(xp.ones(batch), xp.zeros((*batch, triangle.order)), largest)
     for step in range(steps):
         if step + 1 == steps:
-            size = _norms(x)
+            size = scaling.norms(x, -2)
         z, down = _rescaled(triangle, triangle.solve(from_native(xp, x, field), "C"))
         x, further = _rescaled(triangle, triangle.solve(from_native(xp, z, field), "N"))
     with np.errstate(all="ignore"):
-        growth = xp.log2(_norms(x) / size) - (down + further)
+        growth = xp.log2(scaling.norms(x, -2) / size) - (down + further)
     growth = xp.where(xp.isnan(growth), xp.inf, growth)
     best = growth.argmax(axis=-1)[..., None]
     shrunk = xp.exp2(-0.5 * xp.take_along_axis(growth, best, axis=-1)[..., 0])
@@ -99,11 +99,6 @@ def _starts(triangle: Triangle, batch: tuple[int, ...]) -> Block:
     return xp.broadcast_to(start, (*batch, *start.shape))
 
 
-@np.errstate(over="ignore")
-def _norms(x: Block) -> Block:
-    return (abs(x) ** 2).sum(axis=-2) ** 0.5
-
-
 def _rescaled(triangle: Triangle, block: Block) -> tuple[Block, Block]:
     """Return the leading limbs with columns scaled near 1, and the powers that did it."""
     field = triangle.kind.is_complex
@@ -123,7 +118,7 @@ def _largest_singular_value(triangle: Triangle, x: Block) -> Block:
     for step in range(_POWER_STEPS):
         # Columns near norm 1: four steps multiply by less than (m n)**4.
         if step % _STEPS_IN_RANGE == 0:
-            x = x / xp.maximum(_norms(x), 1e-300)[..., None, :]
+            x = x / xp.maximum(scaling.norms(x, -2), 1e-300)[..., None, :]
         before, y = x, r @ x
         x = adjoint @ y
-    return (_norms(y) / xp.maximum(_norms(before), 1e-300))[..., 0]
+    return (scaling.norms(y, -2) / xp.maximum(scaling.norms(before, -2), 1e-300))[..., 0]

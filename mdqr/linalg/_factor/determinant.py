@@ -9,13 +9,14 @@ from typing import Any, Literal, NamedTuple, NoReturn, overload
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._backend.blocks import native_abs
 from mdqr._docstrings import documented
 from mdqr._errors import warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
 from mdqr.linalg._factor.determinants.elimination import Scaled
-from mdqr.linalg._factor.determinants.inverse import eps_of, moduli
+from mdqr.linalg._factor.determinants.inverse import eps_of
 from mdqr.linalg._factor.determinants.problem import Problem, cut_off
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.info import Info
@@ -152,7 +153,7 @@ def det(
         return found
 
     xp = problem.backend.xp
-    size = moduli(xp, block, field)
+    size = native_abs(block, field)
 
     def error_bound() -> Block:
         return _error_bound(problem, block, wide, kind)
@@ -208,7 +209,7 @@ def _is_any_small(problem: Problem, block: Block) -> bool:
     if problem.integers is not None:
         least = math.log2(tiny)
         return any(x.size and x.size + x.exponent <= least for x in problem.integers)
-    small = (moduli(planes.namespace(block), block, field) < tiny) & ~_is_zero(problem)
+    small = (native_abs(block, field) < tiny) & ~_is_zero(problem)
     return bool(fetch(small.any())[0])
 
 
@@ -228,7 +229,7 @@ def _error_bound(problem: Problem, block: Block, wide: Block | None, kind: Kind)
     error = problem.scaled.error
     with np.errstate(over="ignore"):
         bound = xp.where(error > -xp.inf, xp.exp2(error) * _UP + _SMALLEST, 0.0)
-    size = moduli(xp, wide, field)
+    size = native_abs(wide, field)
     least = 2.0 ** (53 * kind.limbs - 960)
     lost = xp.where((size < least) & ~_is_zero(problem), 8.0 * kind.limbs * _SMALLEST, 0.0)
     return bound + cut_off(backend, wide, block, kind) + lost

@@ -92,8 +92,7 @@ class ErrorsOfForm(_Form):
     def _bounds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         backend, kind, field = self.backend, self.kind, self.kind.is_complex
         n, eps = int(self.a.shape[-1]), precision_for(kind.limbs).eps
-        bits = scaling.magnitude_bits(self.a, field)
-        top = scaling.exponents_of(scaling.largest(bits, (-2, -1), 0))
+        top = scaling.top_exponents(self.a, field)
         a, t = (
             planes.widen(backend.ldexp(x, -top[:, None, None], is_complex=field), field, kind.limbs)
             for x in (self.a, self.t)

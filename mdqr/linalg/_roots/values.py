@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mdqr._backend.blocks import native_abs
 from mdqr._limbs import planes
 from mdqr._limbs.exact import LOWEST, saturated, sum_of_units
 from mdqr._precision import Precision
@@ -105,7 +106,7 @@ class Found:
 
     def sizes(self) -> np.ndarray:
         """Return the moduli of the values."""
-        return np.hypot(self.block[0, 0], self.block[1, 0])
+        return native_abs(self.block, True)
 
     def may_be_lost(self, unit: float | None) -> bool:
         """Return whether, to first order, the errors of the data may leave few digits of a root.

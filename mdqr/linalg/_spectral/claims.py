@@ -107,8 +107,7 @@ def info_of(inputs: Inputs, given: Held, made: Any, part: slice, shape: tuple[in
 
 def _near_one(backend: Backend, a: Block, field: bool) -> tuple[Any, Any]:
     """Return matrices with entries near 1, and the powers of two that were taken, ``(batch,)``."""
-    bits = scaling.magnitude_bits(a, field)
-    top = scaling.exponents_of(scaling.largest(bits, (-2, -1), 0))
+    top = scaling.top_exponents(a, field)
     return backend.ldexp(a, -top[:, None, None], is_complex=field), top
 
 

@@ -84,7 +84,7 @@ def of_tall(inputs: Inputs, a: Block, vectors: bool) -> Decomposed:
             kind.real.zeros(xp, (batch, n)),
             kind.zeros(xp, (batch, n, n)),
         )
-    top = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, field), (-2, -1), 0))
+    top = scaling.top_exponents(a, field)
     start = None
     if m <= _FEW_ROWS * n:
         near = backend.ldexp(a, -top[:, None, None], is_complex=field)

@@ -411,7 +411,7 @@ def _solved(inputs: Inputs, a: Block) -> tuple[Block, Block]:
     """Return eigenvalues and eigenvectors of Hermitian matrices ``(batch, n, n)``."""
     backend, kind, field = inputs.backend, inputs.kind, inputs.is_complex
     xp = backend.xp
-    top = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, field), (-2, -1), 0))
+    top = scaling.top_exponents(a, field)
     a = backend.ldexp(a, -top[:, None, None], is_complex=field)
     values, start = xp.linalg.eigh(to_native(xp, a, field))
     # A power of two, at least twice the norm.

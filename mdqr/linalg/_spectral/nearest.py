@@ -186,8 +186,7 @@ def _approximated(
             kind.zeros(backend.xp, (a.shape[-3], n, k)),
         )
     with memory_guard(function, inputs, 3 * m * n, "take fewer rows or columns"):
-        top = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, field), (-2, -1), 0))
-        top = top - ROOM
+        top = scaling.top_exponents(a, field) - ROOM
         a = backend.ldexp(a, -top[:, None, None], is_complex=field)
         factors, found = pivoted_factors(
             inputs._replace(blocks=[a]),

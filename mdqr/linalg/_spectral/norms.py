@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -290,7 +289,7 @@ def _euclidean(inputs: Inputs, block: Block) -> Block:
     backend, kind = inputs.backend, inputs.kind.real
     if inputs.is_complex:
         block = backend.xp.concatenate([block[0], block[1]], axis=-1)
-    exponent = scaling.exponents(scaling.magnitude_bits(block, False), -1)
+    exponent = scaling.top_exponents(block, False, -1)
     scaled = backend.ldexp(block, -exponent[..., None])
     squares = backend.matmul(scaled[..., None, :], scaled[..., None], kind=kind)[..., 0, 0]
     root = backend.unary("sqrt", squares, kind=kind)
@@ -300,17 +299,18 @@ def _euclidean(inputs: Inputs, block: Block) -> Block:
 def _power_norm(inputs: Inputs, values: Block, power: int) -> Block:
     """Return ``sum(values**power)**(1/power)``, scaled by the largest of the powers."""
     backend = inputs.backend
-    bits = scaling.magnitude_bits(values, False)
-    exponent = scaling.exponents(bits, -1) if power > 0 else _lowest_exponents(backend.xp, bits)
+    exponents = scaling.top_exponents if power > 0 else _lowest_exponents
+    exponent = exponents(values, False, -1)
     scaled = backend.ldexp(values, -exponent[..., None])
     total = _sum(inputs, _integer_power(inputs, scaled, power))
     return backend.ldexp(_root(inputs, total, power), exponent)
 
 
-def _lowest_exponents(xp: ModuleType, bits: Block) -> Block:
+def _lowest_exponents(block: Block, is_complex: bool, axis: int) -> Block:
     """Return the exponents of the smallest entries that are not zero; 0 if there is none."""
+    xp, bits = planes.namespace(block), scaling.magnitude_bits(block, is_complex)
     nonzero = xp.where(bits == 0, _NOTHING, bits)
-    return scaling.exponents_of(xp.asarray(-scaling.largest(-nonzero, -1, -_NOTHING)))
+    return scaling.exponents_of(xp.asarray(-scaling.largest(-nonzero, axis, -_NOTHING)))
 
 
 def _integer_power(inputs: Inputs, x: Block, power: int) -> Block:

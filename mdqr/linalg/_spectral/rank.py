@@ -273,8 +273,7 @@ def near_one(given: Inputs) -> tuple[MDArray, Block]:
     Small singular values of small matrices would have few digits, or underflow.
     """
     field = given.is_complex
-    bits = scaling.magnitude_bits(given.blocks[0], field)
-    top = scaling.exponents_of(scaling.largest(bits, (-2, -1), 0))
+    top = scaling.top_exponents(given.blocks[0], field)
     block = given.backend.ldexp(given.blocks[0], -top[..., None, None], is_complex=field)
     block = planes.widen(block, field, given.work.limbs)
     return MDArray._wrap(block, given.work, field), top

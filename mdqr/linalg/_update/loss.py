@@ -38,7 +38,7 @@ def smallest_singular_value(engine: Engine, triangle: Block) -> Block:
     xp, field = engine.backend.xp, engine.kind.is_complex
     block = engine.to_block(triangle)
     first = planes.first_limbs(block, field, 1)
-    rows = scaling.exponents(scaling.magnitude_bits(first, field), -1)
+    rows = scaling.top_exponents(first, field, -1)
     scaled = to_native(xp, xp.ldexp(first, -rows[..., :, None]), field)
     return _over_inverse(engine, scaled, rows, spectral_bound)
 
@@ -70,7 +70,7 @@ def _over_inverse(engine: Engine, scaled: Block, rows: Block, norm: _Norm) -> Bl
 
 
 def _frobenius(_: Engine, x: Block) -> Block:
-    return planes.namespace(x).sqrt((abs(x) ** 2).sum(axis=(-2, -1)))
+    return scaling.norms(x, (-2, -1))
 
 
 def spectral_bound(engine: Engine, x: Block) -> Block:

@@ -255,7 +255,7 @@ def _other_columns(engine: Engine, q: Block, others: Block) -> Block:
 
 def _norm(engine: Engine, x: Block) -> Block:
     """Return Frobenius norms in float64."""
-    return (engine.magnitudes(x) ** 2).sum(axis=(-2, -1)) ** 0.5
+    return scaling.norms(engine.magnitudes(x), (-2, -1))
 
 
 def _require_near(checks: Checks, engine: Engine, x: Block, function: str) -> None:

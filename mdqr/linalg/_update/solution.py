@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from mdqr._backend.blocks import from_native, to_native
+from mdqr._backend.blocks import from_native, native_abs, to_native
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.condition import condition, require_digits
@@ -83,7 +83,7 @@ def _is_regular(fit: Fit, r: Block, checks: Checks) -> bool:
     engine, xp, field = fit.engine, fit.engine.backend.xp, fit.engine.kind.is_complex
     first = to_native(xp, planes.first_limbs(r, field, 1), field)
     with np.errstate(all="ignore"):
-        norms = [(abs(x) ** 2).sum() ** 0.5 for x in (first, engine.inverse(first))]
+        norms = [scaling.norms(x, (-2, -1)) for x in (first, engine.inverse(first))]
         (found,) = checks.settle(norms[0] * norms[1])
     return bool(found < min(_CLEAR, 1.0 / (max(fit.n, 1) * engine.eps)))
 
@@ -240,11 +240,11 @@ class _Found(NamedTuple):
 
 
 def _moduli(fit: Fit, block: Block) -> Block:
-    return abs(to_native(fit.engine.backend.xp, block, fit.engine.kind.is_complex))
+    return native_abs(block, fit.engine.kind.is_complex)
 
 
 def _norms(x: Block) -> Block:
-    return (x**2).sum(axis=-2) ** 0.5
+    return scaling.norms(x, -2)
 
 
 def _scaled_solution(fit: Fit, solved: Solved, unit: Block) -> Block:
@@ -276,7 +276,7 @@ def _with_data(fit: Fit, data: Block, solved: Solved, worst: Block) -> _Found:
     step = _moduli(fit, r.solve(y))
     rest = alpha * _norms(_moduli(fit, y)) + (1.0 + alpha) * lost
     rest = (rest + _norms(inverse.swapaxes(-1, -2) @ gradient)) / (1.0 - alpha)
-    rows = ((inverse**2).sum(axis=-1) ** 0.5)[:, None]
+    rows = scaling.norms(inverse, -1, keepdims=True)
     bound = step + rounding_level(engine, n) * (inverse @ (r_size @ step)) + rows * rest
     bound = xp.where(alpha < 0.5, bound, xp.inf)
     bound = xp.where(_norms(_moduli(fit, b)) > 0, bound, 0.0)
@@ -313,7 +313,7 @@ def _without_data(fit: Fit, solved: Solved) -> _Found:
     unit = xp.where(most > scaling.ABSENT, most, 0)
     z = _moduli(fit, _scaled_solution(fit, solved, unit))
     inverse, r_size = _moduli(fit, inverse_of(solved.triangle)), _moduli(fit, solved.r)
-    rows = (inverse**2).sum(axis=-1) ** 0.5
+    rows = scaling.norms(inverse, -1)
     norms = _norms(r_size)
     top = xp.where(most > scaling.ABSENT, n**0.5 + 1.0, 0.0)
     error = rounding_level(engine, n) * (fit.changes + 1)

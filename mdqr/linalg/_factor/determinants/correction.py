@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from mdqr._backend.blocks import from_native, to_native
+from mdqr._backend.blocks import from_native, native_abs, to_native
 from mdqr._backend.exact import ExactProducts
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
-from mdqr.linalg._factor.determinants.inverse import Inverse, eps_of, moduli, of_rows
+from mdqr.linalg._factor.determinants.inverse import Inverse, eps_of, of_rows
 from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared.checks import fetch
 
@@ -107,7 +107,7 @@ def improved(known: Elimination, inverse: Inverse, places: Block) -> Inverse:
     f, x = (to_native(xp, block, is_complex) for block in (left, first))
     terms = (planes.widen(y, is_complex, 2) for y in (first, from_native(xp, f @ x, is_complex)))
     block = backend.binary("add", *terms, kind=pair)
-    size, own, off = moduli(xp, block, is_complex), moduli(xp, a, is_complex), abs(f)
+    size, own, off = native_abs(block, is_complex), native_abs(a, is_complex), abs(f)
     before = abs(x)
 
     def times(matrix: Block, columns: Block) -> Block:
@@ -134,7 +134,7 @@ def _rest(
     errors of ``(n + 64) eps**2 abs(a) abs(b)``.
     """
     xp, field, n = backend.xp, kind.is_complex, int(b.shape[-2])
-    tops = [scaling.largest(moduli(xp, x, field), axis, 0.0) for x, axis in ((a, -1), (b, -2))]
+    tops = [scaling.largest(native_abs(x, field), axis, 0.0) for x, axis in ((a, -1), (b, -2))]
     most = (4.0 if field else 1.0) * n * tops[0] * scaling.largest(tops[1], -1, 0.0, keepdims=True)
     bits = 53 * kind.limbs + more
     if n >= _LEAST_ORDER and backend.name == "cpu" and bits <= _MOST_BITS:
@@ -181,7 +181,7 @@ def _of_product(known: Elimination, x: Block) -> tuple[Block, Block]:
     planes.clear_below(upper)
     planes.set_unit_diagonal(lower, field)
     y = from_native(xp, 1.0 / to_native(xp, planes.diagonal(upper), field), field)
-    x_size, a_size, u_size = (moduli(xp, block, field) for block in (x, a, upper))
+    x_size, a_size, u_size = (native_abs(block, field) for block in (x, a, upper))
     (grown,) = fetch((scaling.largest(x_size, -1, 0.0) * u_size.sum(axis=-2)).sum(axis=-1))
     # So many bits that what they cut off is a small part of eps.
     more = math.frexp(float(scaling.largest(n * grown, None, 1.0)))[1] + _MORE_BITS // 2
@@ -194,9 +194,9 @@ def _of_product(known: Elimination, x: Block) -> tuple[Block, Block]:
         terms = backend.residual([(1, terms), (-sign, ones)], left, right, kind=kind)
     terms = terms[..., 0, 0]
     value = backend.reduce("sum", terms, kind=kind)
-    y_size, t_size = (moduli(xp, block, field) for block in (y, terms))
+    y_size, t_size = (native_abs(block, field) for block in (y, terms))
     u_columns = u_size.swapaxes(-1, -2)
-    w_size = xp.tril(moduli(xp, w, field)) * u_columns
+    w_size = xp.tril(native_abs(w, field)) * u_columns
     eps, factor = eps_of(kind), 4.0 if field else 1.0
     products = (x_size * a_size.swapaxes(-1, -2)).sum((-2, -1))
     products = products + (y_size * planes.diagonal(u_size)).sum(axis=-1)

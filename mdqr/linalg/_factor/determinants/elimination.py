@@ -21,13 +21,14 @@ from typing import Any
 
 import numpy as np
 
+from mdqr._backend.blocks import native_abs
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._factor import lu
 from mdqr.linalg._factor.determinants import correction, inverse
-from mdqr.linalg._factor.determinants.inverse import Inverse, eps_of, moduli
+from mdqr.linalg._factor.determinants.inverse import Inverse, eps_of
 from mdqr.linalg._factor.triangular import substitute
 from mdqr.linalg._shared.checks import fetch
 
@@ -73,7 +74,7 @@ class Scaled:
         """The logarithms of the moduli of the determinants to base 2, -infinity of zeros."""
         xp = planes.namespace(self.error)
         with np.errstate(divide="ignore"):
-            return xp.log2(moduli(xp, self.value, self.is_complex)) + self.exponent
+            return xp.log2(native_abs(self.value, self.is_complex)) + self.exponent
 
     @cached_property
     def relative(self) -> Block:
@@ -172,7 +173,7 @@ class Elimination:
     def _moduli(self) -> tuple[Block, Block]:
         """Return the moduli of L and U."""
         xp = self.xp
-        size = moduli(xp, self.factors.lu, self.kind.is_complex)
+        size = native_abs(self.factors.lu, self.kind.is_complex)
         return xp.tril(size, -1) + xp.eye(self.order), xp.triu(size)
 
     def grown(self, columns: Block) -> Block:
@@ -188,7 +189,7 @@ class Elimination:
         1: products of limbs, quotients times entries of U, and limbs lost when A was scaled.
         """
         xp, n, field = self.xp, self.order, self.kind.is_complex
-        size = moduli(xp, self.a, field)
+        size = native_abs(self.a, field)
         norms = xp.sqrt((size * size).sum(axis=-1)) * _UP
         constant = (4.0 if field else 1.0) * (n + 8.0 * np.log2(max(n, 1)) + 56.0)
         most = scaling.largest(self._moduli[1], (-2, -1), 0.0)[..., None]
@@ -311,6 +312,6 @@ def near_one(backend: Backend, x: Block, kind: Kind) -> tuple[Block, Block]:
     xp = backend.xp
     exponents = scaling.exponents_of(scaling.magnitude_bits(x, kind.is_complex))
     x = backend.ldexp(x, -exponents, is_complex=kind.is_complex)
-    size = xp.hypot(x[0, 0], x[1, 0]) if kind.is_complex else abs(x[0])
+    size = native_abs(x, kind.is_complex)
     down = xp.where(size > 0, (size < 0.5**0.5).astype(np.int64), 0)
     return backend.ldexp(x, down, is_complex=kind.is_complex), exponents - down

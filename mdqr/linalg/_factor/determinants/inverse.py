@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from mdqr._backend.blocks import from_native, to_native
+from mdqr._backend.blocks import from_native, native_abs, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, limb_count, namespace, widen
@@ -71,11 +70,6 @@ def eps_of(kind: Kind) -> float:
     return precision_of_limbs(kind.limbs).eps
 
 
-def moduli(xp: Any, block: Block, is_complex: bool) -> Block:
-    """Return the moduli of leading limbs."""
-    return abs(to_native(xp, block, is_complex))
-
-
 @np.errstate(all="ignore")
 def of(backend: Backend, a: Block, x: Block, kind: Kind, eps: float) -> Inverse:
     """Return what `x` ``(batch, n, n)``, of one kind, proves as an inverse of `a`.
@@ -88,13 +82,13 @@ def of(backend: Backend, a: Block, x: Block, kind: Kind, eps: float) -> Inverse:
     first = planes.widen(
         planes.first_limbs(a, field, min(kind.limbs, a.shape[field])), field, kind.limbs
     )
-    size, own = moduli(xp, x, field), moduli(xp, a, field)
+    size, own = native_abs(x, field), native_abs(a, field)
     if kind.limbs == 1:
         left = abs(xp.eye(n) - to_native(xp, x, field) @ to_native(xp, first, field))
     else:
         one = kind.identity(xp, (n, n))
         one = xp.broadcast_to(one[..., None, :, :], x.shape)
-        left = moduli(xp, backend.residual([(1, one)], x, first, kind=kind), field)
+        left = native_abs(backend.residual([(1, one)], x, first, kind=kind), field)
     grown = size @ own
     slack = (4.0 if field else 1.0) * (n + 16) * (eps / 2.0 if kind.limbs == 1 else 4.0 * eps)
     rows = left.sum(axis=-1) + slack * grown.sum(axis=-1)

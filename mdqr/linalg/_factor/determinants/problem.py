@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mdqr._backend.blocks import native_abs
 from mdqr._backend.protocol import Backend
 from mdqr._errors import warn_of_precision
 from mdqr._limbs import planes, scaling
@@ -18,7 +19,6 @@ from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._factor import lu
 from mdqr.linalg._factor.determinants import elimination, exact
 from mdqr.linalg._factor.determinants.elimination import Elimination, Scaled
-from mdqr.linalg._factor.determinants.inverse import moduli
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.data_error import Errors, check_data_error, operand_errors
 from mdqr.linalg._shared.operands import (
@@ -211,7 +211,7 @@ class Problem:
         if fetch((known.found.sizes > known.hadamard + lost).all())[0]:
             return True
         # The sum of the norms of the rows of ``A^-1 E`` bounds the change if it is small.
-        size = moduli(self.backend.xp, known.a, self.inputs.is_complex).sum(axis=-1)
+        size = native_abs(known.a, self.inputs.is_complex).sum(axis=-1)
         change = known.inverse.rows(self._errors.rtol * size).sum(axis=-1)
         return bool(fetch((change < 0.25).all())[0])
 
@@ -242,7 +242,7 @@ class Problem:
         """
         xp, field = self.backend.xp, self.inputs.is_complex
         a, powers = self._balanced
-        size = moduli(xp, a, field)
+        size = native_abs(a, field)
         errors = self._errors.of(
             xp,
             size.reshape(*self.batch, self.order, self.order),
@@ -285,6 +285,6 @@ def cut_off(backend: Backend, wide: Block, narrow: Block, kind: Kind) -> Block:
     rest = backend.binary(
         "subtract", wide, planes.widen(narrow, kind.is_complex, kind.limbs), kind=kind
     )
-    size = moduli(backend.xp, rest, kind.is_complex) * _UP
+    size = native_abs(rest, kind.is_complex) * _UP
     # Moduli of subnormal parts may be rounded down by half a unit.
     return backend.xp.where(size > 0, size + _SMALLEST, size) if kind.is_complex else size

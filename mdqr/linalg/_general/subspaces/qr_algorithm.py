@@ -32,7 +32,7 @@ def triangular(backend: Backend, a: Block, kind: Kind) -> tuple[Block, Block]:
     numpy.linalg.LinAlgError
         If there is no convergence.
     """
-    size = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, True), None, 0))
+    size = scaling.top_exponents(a, True, None)
     h = backend.ldexp(planes.widen(a, True, kind.limbs), -size, is_complex=True)
     q = kind.identity(np, a.shape[kind.lead :])
     to_hessenberg(backend, h, q, kind)

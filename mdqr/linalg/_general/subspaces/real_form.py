@@ -26,7 +26,7 @@ def quasi_triangular(backend: Backend, a: Block, kind: Kind) -> tuple[Block, Blo
     numpy.linalg.LinAlgError
         If there is no convergence.
     """
-    size = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, False), None, 0))
+    size = scaling.top_exponents(a, False, None)
     h = backend.ldexp(planes.widen(a, False, kind.limbs), -size)
     q = kind.identity(np, a.shape[kind.lead :])
     to_hessenberg(backend, h, q, kind)
@@ -105,7 +105,7 @@ class _Francis:
     def _column(self, entries: Sequence[MDArray]) -> Block:
         """Return a vector as a column, its largest entry near 1."""
         block = stack(entries)._block[..., None]
-        top = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(block, False), None, 0))
+        top = scaling.top_exponents(block, False, None)
         return self.backend.ldexp(block, -top)
 
     def _standardise(self, i: int) -> None:

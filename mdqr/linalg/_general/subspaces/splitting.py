@@ -149,7 +149,7 @@ def eigenvectors(backend: Backend, m: Block, labels: np.ndarray, kind: Kind) -> 
         row = backend.binary("divide", s, gaps[..., None, :], kind=kind)
         row = np.where(planes.nonzero(s, True), row, 0.0)
         v[..., i : i + 1, after] = row
-        exponents = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(v, True), -2, 0))
+        exponents = scaling.top_exponents(v, True, -2)
         down = np.where(exponents > np.log2(_LARGE), -exponents, 0)
         if down.any():
             v = backend.ldexp(v, np.broadcast_to(down, (n, n)), is_complex=True)

@@ -14,6 +14,7 @@ from typing import Any, Concatenate, NoReturn, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
+from mdqr._backend.blocks import native_abs
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
@@ -174,10 +175,7 @@ class Engine(ABC):
 
     def magnitudes(self, x: Block) -> Block:
         """Return float64 moduli, of first limbs."""
-        block = self.to_block(x)
-        if self.kind.is_complex:
-            return self.backend.xp.hypot(block[0, 0], block[1, 0])
-        return abs(block[0])
+        return native_abs(self.to_block(x), self.kind.is_complex)
 
     def diagonal_magnitudes(self, x: Block) -> Block:
         """Return the `magnitudes` on the diagonals."""
@@ -188,11 +186,7 @@ class Engine(ABC):
 
     def column_norms(self, x: Block) -> Block:
         """Return the float64 norms of columns of any size."""
-        xp, size = self.backend.xp, self.magnitudes(x)
-        # Floats come unscaled, and their squares would leave the range.
-        _, bits = xp.frexp(scaling.largest(size, -2, 0.0))
-        scaled = xp.ldexp(size, -bits[..., None, :])
-        return xp.ldexp(xp.sqrt((scaled**2).sum(axis=-2)), bits)
+        return scaling.norms(self.magnitudes(x), -2)
 
 
 class Breakdown(Exception):
