@@ -39,9 +39,10 @@ def magnitude_bits(block: Block, is_complex: bool) -> Block:
 
 def exponents_of(bits: Block) -> Block:
     """Return int64 e with ``2**(e-1) <= x < 2**e`` for the bits of x; 0 for 0, inf and NaN."""
-    xp, biased = namespace(bits), bits >> 52
-    if xp is np and ((biased + 1) & 2046).all():
+    biased = bits >> 52
+    if isinstance(bits, np.ndarray) and ((biased + 1) & 2046).all():
         return biased - 1022  # of normal numbers
+    xp = namespace(bits)
     subnormal = xp.frexp(bits.astype(np.float64))[1] - 1074
     exponent = xp.where(biased == 0, subnormal, biased - 1022)
     return xp.where((bits == 0) | (biased == 2047), 0, exponent)
@@ -73,7 +74,7 @@ def norms(x: Block, axis: int | tuple[int, ...], *, keepdims: bool = False) -> B
 
     Scaled by powers of two: within the range the bits are those without it.
     """
-    xp, size = namespace(x), abs(x)
+    xp, size = np if isinstance(x, np.ndarray) else namespace(x), abs(x)
     top = largest(size, axis, 0.0, keepdims=True)
     exponent = xp.frexp(xp.where(xp.isfinite(top), top, 0.0))[1]
     total = (xp.ldexp(size, -exponent) ** 2).sum(axis=axis, keepdims=True)

@@ -8,12 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._limbs import planes
 from mdqr._limbs.device import host_block
-from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._shared.data_error import Errors, check_data_error, operand_errors
+from mdqr.linalg._shared.data_error import Errors, check_data_error, may_be_rounded, operand_errors
 from mdqr.linalg._shared.operands import (
     Inputs,
     broadcast_batch,
@@ -22,9 +20,6 @@ from mdqr.linalg._shared.operands import (
     gather,
     square_order,
 )
-
-# Bits at the end of a limb, which are zeros in short numbers only.
-_LAST_BITS = 2**20 - 1
 
 
 class Operands(NamedTuple):
@@ -67,7 +62,7 @@ def operands(
     ]
     checks.settle()
     rounded = data_error is not None or any(
-        _may_be_rounded(block, inputs.is_complex, each.limbs)
+        may_be_rounded(block, inputs.is_complex, each.limbs)
         for block, each in zip(inputs.blocks, known, strict=True)
     )
     if len(values) > 1:
@@ -79,14 +74,6 @@ def operands(
         _, blocks = broadcast_batch(function, inputs.blocks, inputs.is_complex)
         inputs = inputs._replace(blocks=blocks)
     return Operands(inputs, device, [_flat(each, inputs.shape(0)) for each in errors], rounded)
-
-
-def _may_be_rounded(block: Block, is_complex: bool, limbs: int) -> bool:
-    """Return whether an entry fills a precision of so many limbs, as those that were rounded do."""
-    if planes.limb_count(block, is_complex) < limbs:
-        return False
-    last = block[:, limbs - 1] if is_complex else block[limbs - 1]
-    return bool((np.ascontiguousarray(last).view(np.int64) & _LAST_BITS).any())
 
 
 def _flat(errors: Errors, shape: tuple[int, ...]) -> Errors:

@@ -15,7 +15,7 @@ from mdqr._limbs.device import host_block
 from mdqr._precision import Precision
 from mdqr.linalg._roots.values import Given, found_roots
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._shared.data_error import check_data_error, operand_errors
+from mdqr.linalg._shared.data_error import check_data_error, may_be_rounded, operand_errors
 from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import Inputs, data_precision, entry_unit, gather
 
@@ -183,24 +183,13 @@ def found_with_info(
         found.counts,
         info,
     )
-    if (data_error is not None or _may_be_rounded(block, inputs.is_complex, known)) and (
+    if (data_error is not None or may_be_rounded(block, inputs.is_complex, known.limbs)) and (
         found.may_be_lost(unit if data_error is None else None)
     ):
         digits = float(np.min(info.data_digits, initial=_FEW))
         if digits < _FEW:
             _warn(function, digits, data_error is not None, known)
     return result
-
-
-def _may_be_rounded(block: planes.Block, is_complex: bool, known: Precision) -> bool:
-    """Return whether the last limb that a coefficient may have is nearly as long as a double.
-
-    Short numbers are what they are: integers, or fractions of few bits.
-    """
-    if planes.limb_count(block, is_complex) < known.limbs:
-        return False
-    last = block[:, known.limbs - 1] if is_complex else block[known.limbs - 1]
-    return bool((last.view(np.int64) & (2**16 - 1)).any())
 
 
 def _warn(function: str, digits: float, stated: bool, known: Precision) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, NoReturn
 
+import numpy as np
+
 from mdqr._backend.blocks import broadcast_shapes
 from mdqr._core.promotion import to_block, together
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs
+
+_LAST_BITS = 2**16 - 1  # of 65,536 rounded entries one has zeros there
 
 
 class Errors(NamedTuple):
@@ -23,6 +27,22 @@ class Errors(NamedTuple):
         """Return the bounds for entries of these sizes, which were multiplied by ``2**powers``."""
         atol = xp.broadcast_to(xp.asarray(self.atol), sizes.shape)
         return xp.ldexp(atol, powers) + self.rtol * sizes
+
+
+def may_be_rounded(
+    block: Block, is_complex: bool, limbs: int, axis: tuple[int, ...] | None = None
+) -> Block:
+    """Return whether entries fill a precision of so many limbs, as rounded numbers do: bool.
+
+    Shorter numbers, such as integers and fractions of few bits, are exact. All entries along `axis`
+    count together, all of the block by default.
+    """
+    xp, shape = planes.namespace(block), planes.value_shape(block, is_complex)
+    if planes.limb_count(block, is_complex) < limbs:
+        return xp.zeros(shape, dtype=bool).any(axis=axis)
+    last = xp.ascontiguousarray(block[:, limbs - 1] if is_complex else block[limbs - 1])
+    bits = last.view(np.int64) & _LAST_BITS
+    return ((bits != 0).any(axis=0) if is_complex else bits != 0).any(axis=axis)
 
 
 def check_data_error(function: str, given: Any, names: tuple[str, ...]) -> None:

@@ -20,7 +20,7 @@ from mdqr.linalg._factor import lu
 from mdqr.linalg._factor.determinants import elimination, exact
 from mdqr.linalg._factor.determinants.elimination import Elimination, Scaled
 from mdqr.linalg._shared.checks import Checks, fetch
-from mdqr.linalg._shared.data_error import Errors, check_data_error, operand_errors
+from mdqr.linalg._shared.data_error import Errors, check_data_error, may_be_rounded, operand_errors
 from mdqr.linalg._shared.operands import (
     data_precision,
     entry_unit,
@@ -34,8 +34,6 @@ from mdqr.linalg._shared.operands import (
 _SMALL_ORDER, _FEW = 6, 64
 # Matrices that no precision decides are eliminated exactly if that takes so many seconds at most.
 _LONGEST = 2.0
-# A double with one of its last bits set may be a number that was rounded.
-_LAST_BITS = 0xFF
 _UP = 1.0 + 2.0**-30
 _SMALLEST = 2.0**-1074
 
@@ -218,13 +216,7 @@ class Problem:
     def _may_be_rounded(self) -> Block:
         """Return whether the entries of a matrix may have been rounded, bool ``(batch,)``."""
         field, limbs = self.inputs.is_complex, self._data_precision.limbs
-        front = planes.limb_count(self.given, field)
-        if front < limbs:
-            return self.backend.xp.zeros(self.count, dtype=bool)
-        last = abs(self.given[:, limbs - 1] if field else self.given[limbs - 1]).view(np.int64)
-        if limbs == 1:
-            last = last & _LAST_BITS
-        return (last != 0).any(axis=(*range(field), -2, -1))
+        return may_be_rounded(self.given, field, limbs, (-2, -1))
 
     @cached_property
     def _elimination(self) -> Elimination:
