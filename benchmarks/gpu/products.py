@@ -19,6 +19,7 @@ from mdqr._backend.exact import ExactProducts
 from mdqr._limbs.planes import Kind
 from mdqr.linalg._factor.refine import factor, sweep
 from mdqr.linalg._products.exact import product
+from mdqr.linalg._shared import tuning
 
 # FLOP/s of "auto" for real numbers, 2 n^3 in a product, by precision and order.
 AIMS = {("dd", 1024): 8e12, ("dd", 4096): 25e12, ("qd", 4096): 10e12, ("od", 4096): 4.4e12}
@@ -101,8 +102,8 @@ def rates(options: Options) -> Iterator[Row]:
 
 def _by_way(a: mdqr.MDArray, b: mdqr.MDArray, repeats: int) -> dict[str, float]:
     """Return the milliseconds of both ways that "auto" may take."""
-    always = dict.fromkeys(product._CROSSOVER["cuda"], product.Crossover(0, 0))
-    with patch.dict(product._CROSSOVER, {"cuda": always}):
+    always = dict.fromkeys(tuning.RESIDUES["cuda"], tuning.Crossover(0, 0))
+    with patch.dict(tuning.RESIDUES, {"cuda": always}):
         through = milliseconds(partial(mdqr.linalg.matmul, a, b, method="auto"), repeats)
     direct = milliseconds(partial(mdqr.linalg.matmul, a, b, method="direct"), repeats)
     return {"through residues": through, "direct": direct}

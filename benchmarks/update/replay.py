@@ -12,6 +12,7 @@ import numpy as np
 from benchmarks.common.rows import read
 from benchmarks.update import model
 from benchmarks.update.paper import Cell, row_of
+from mdqr.linalg._shared.tuning import update_rates
 from mdqr.linalg._update import cost
 from mdqr.linalg._update.arithmetic.engine import Engine
 
@@ -116,7 +117,8 @@ def fitted(engine: Engine, rows: list[Row]) -> list[float]:
     lines, times = [], []
     for row in rows:
         for work, seconds in timed(engine, row):
-            products = work.products + cost.rates_of(engine).residual * work.residuals
+            rates = update_rates(engine.backend, engine.kind.limbs, has_panels=engine.has_panels)
+            products = work.products + rates.residual * work.residuals
             lines.append([products, *latencies(engine, work), 1.0])
             times.append(seconds)
     matrix = np.array(lines) / np.array(times)[:, None]

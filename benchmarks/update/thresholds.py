@@ -5,8 +5,8 @@
 A threshold takes the update where a measure of its size is at most a constant of the kind of update
 and of its form. Constants are fitted to the rows that they are judged by, which flatters them; so
 they are fitted again without each precision and judged by that one alone. Then, for each precision,
-the least gains by the cost model; with --fit, the rates of `mdqr.linalg._update.cost` that explain
-the times best, none of them negative.
+the least gains by the cost model; with --fit, the rates of `mdqr.linalg._shared.tuning` that
+explain the times best, none of them negative.
 """
 
 from __future__ import annotations

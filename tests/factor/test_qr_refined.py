@@ -18,6 +18,7 @@ from mdqr.linalg import qr
 from mdqr.linalg._factor.refine import factor as refined
 from mdqr.linalg._factor.refine import products, start
 from mdqr.linalg._factor.refine.sweep import Plan, Sweeps
+from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.operands import gather
 from mdqr.testing import arrays, matrix
 
@@ -201,10 +202,9 @@ def test_auto_refines_where_the_table_says_so(multiple, dtype, rng, monkeypatch)
     a = cases.random(35, 17, multiple, dtype, rng)
     singular = mdqr.concatenate([a[:, :16], a[:, :1]], axis=1)
     reflections = {"auto": qr(a), "tile": qr(a, tile=8), "singular": qr(singular)}
-    monkeypatch.setattr(refined, "_LEAST_ORDER", 17)
-    monkeypatch.setattr(
-        refined, "_CROSSOVER", {"cpu": {gather(a, precision=None).kind: 35 * 17**2}}
-    )
+    monkeypatch.setattr(tuning, "LEAST_REFINED", 17)
+    kind = gather(a, precision=None).kind
+    monkeypatch.setattr(tuning, "REFINED_QR", {"cpu": {kind: 35 * 17**2}})
     found = {"auto": qr(a), "tile": qr(a, tile=8), "singular": qr(singular)}
     assert all((x == y).all() for x, y in zip(found["auto"], refine(a), strict=True))
     assert not all((x == y).all() for x, y in zip(found["auto"], reflections["auto"], strict=True))
@@ -291,7 +291,7 @@ def test_inverses_by_blocks_and_products_by_panels(multiple, dtype, shape, rng, 
     monkeypatch.setattr(products, "_COLUMNS", (2, 2))
     a = cases.random(*shape, multiple, dtype, rng)
     accept(a, *refine(a))
-    monkeypatch.setattr(products.exact, "is_faster", lambda *_, kind: kind.limbs > 1)
+    monkeypatch.setattr(tuning, "residues_are_faster", lambda *_, kind: kind.limbs > 1)
     accept(a, *refine(a))
 
 
@@ -336,8 +336,8 @@ def test_no_more_sweeps_than_digits_take(multiple, dtype, cond, rng):
 def test_auto_takes_reflections_where_memory_is_short(multiple, rng, monkeypatch):
     a = cases.random(35, 17, multiple, float, rng)
     kind = gather(a, precision=None).kind
-    monkeypatch.setattr(refined, "_LEAST_ORDER", 17)
-    monkeypatch.setattr(refined, "_CROSSOVER", {"cpu": {kind: 35 * 17**2}})
+    monkeypatch.setattr(tuning, "LEAST_REFINED", 17)
+    monkeypatch.setattr(tuning, "REFINED_QR", {"cpu": {kind: 35 * 17**2}})
 
     def full(*_, **__):
         raise MemoryError

@@ -14,8 +14,8 @@ from exact_product_cases import PRECISIONS, full
 import mdqr
 from mdqr import linalg
 from mdqr._limbs.planes import Kind
-from mdqr.linalg._factor import householder
 from mdqr.linalg._products.exact import product
+from mdqr.linalg._shared import tuning
 
 ORDER, COLUMNS = 150, 40
 
@@ -23,9 +23,9 @@ ORDER, COLUMNS = 150, 40
 @pytest.fixture(autouse=True)
 def early_crossover(monkeypatch):
     """Small matrices are taken for large ones."""
-    early = product.Crossover(0, 20)
+    early = tuning.Crossover(0, 20)
     table = {Kind(p.limbs, field): early for p in PRECISIONS for field in (False, True)}
-    monkeypatch.setattr(product, "_PARTS", {"cpu": table})
+    monkeypatch.setattr(tuning, "RESIDUES_WITHIN", {"cpu": table})
 
 
 @pytest.fixture
@@ -93,8 +93,8 @@ def test_lu(precision, dtype, used, rng):
 @pytest.mark.parametrize("precision", PRECISIONS, ids=str)
 def test_qr_in_wide_tiles(precision, dtype, grade, used, rng, monkeypatch):
     """As a GPU has them; columns of all sizes, and each with a bound of its own."""
-    for name, value in (("_WIDE", {"cpu": 40}), ("_LEAST_LENGTH", 20)):
-        monkeypatch.setattr(householder, name, value)
+    for name, value in (("WIDE_TILES", {"cpu": 40}), ("LEAST_LENGTH", 20)):
+        monkeypatch.setattr(tuning, name, value)
     a = full((120, 100), precision, dtype, rng) * np.ldexp(1.0, np.arange(100) % 3 * grade)
     seen = []
     q, r = linalg.qr(a, callback=lambda _, done, total: seen.append((done, total)))
@@ -113,8 +113,8 @@ def test_qr_in_wide_tiles(precision, dtype, grade, used, rng, monkeypatch):
 @pytest.mark.parametrize("precision", PRECISIONS, ids=str)
 def test_graded_rows_and_a_huge_column_in_wide_tiles(precision, dtype, used, rng, monkeypatch):
     """Rows of all sizes go by limbs; one column of such rows spoils no other."""
-    for name, value in (("_WIDE", {"cpu": 40}), ("_LEAST_LENGTH", 20)):
-        monkeypatch.setattr(householder, name, value)
+    for name, value in (("WIDE_TILES", {"cpu": 40}), ("LEAST_LENGTH", 20)):
+        monkeypatch.setattr(tuning, name, value)
     graded = full((120, 100), precision, dtype, rng)
     column = graded.copy()
     scales = mdqr.array(2.0 ** (-7.0 * np.arange(120)), precision=precision)
@@ -130,8 +130,8 @@ def test_graded_rows_and_a_huge_column_in_wide_tiles(precision, dtype, used, rng
 @pytest.mark.parametrize("precision", PRECISIONS, ids=str)
 def test_batches_of_right_hand_sides_of_one_factorisation(precision, dtype, used, rng, monkeypatch):
     """And one right-hand side of a batch: wide tiles, whose vectors or columns broadcast."""
-    for name, value in (("_WIDE", {"cpu": 40}), ("_LEAST_LENGTH", 20)):
-        monkeypatch.setattr(householder, name, value)
+    for name, value in (("WIDE_TILES", {"cpu": 40}), ("LEAST_LENGTH", 20)):
+        monkeypatch.setattr(tuning, name, value)
     a, x = full((2, 120, 100), precision, dtype, rng), full((2, 120, 60), precision, dtype, rng)
     one, both = linalg.qr_factor(a[0]), linalg.qr_factor(a)
     used.clear()

@@ -12,6 +12,7 @@ from mdqr._backend.cuda.products import exact as calls
 from mdqr._limbs.planes import Kind
 from mdqr.linalg import matmul
 from mdqr.linalg._products.exact import devices, lines, plan, product
+from mdqr.linalg._shared import tuning
 
 pytestmark = pytest.mark.gpu
 
@@ -136,7 +137,7 @@ def test_auto_above_the_crossover(multiple, dtype, rng):
     kind = Kind(multiple.limbs, dtype is complex)
     backend = for_block(cases.to_device(mdqr.full((1, 1), 1.0, precision=multiple))._block)
     orders = range(128, 2048, 64)
-    n = next(n for n in orders if product.is_faster(backend, n, n, n, kind=kind))
+    n = next(n for n in orders if tuning.residues_are_faster(backend, n, n, n, kind=kind))
     a, b = (cases.to_device(draw(rng, multiple, (n, n), dtype)) for _ in range(2))
     found, direct = matmul(a, b), matmul(a, b, method="direct")
     size = matmul(abs(a), abs(b), method="direct")

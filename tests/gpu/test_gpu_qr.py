@@ -14,7 +14,7 @@ import mdqr
 from mdqr._backend.cuda.products import exact as calls
 from mdqr._limbs.planes import Kind
 from mdqr.linalg import certify, qr, qr_factor
-from mdqr.linalg._factor.refine import factor as refined
+from mdqr.linalg._shared import tuning
 from mdqr.testing import assert_same_bits, matrix
 
 pytestmark = pytest.mark.gpu
@@ -51,7 +51,7 @@ def test_auto_refines_large_matrices(multiple, dtype, rng, monkeypatch):
     """Products through residues, and panels of triangles."""
     a = cases.to_device(mdqr.random.normal((900, 800), precision=multiple, dtype=dtype, rng=rng))
     kind = Kind(multiple.limbs, dtype is complex)
-    monkeypatch.setitem(refined._CROSSOVER["cuda"], kind, 900 * 800**2)
+    monkeypatch.setitem(tuning.REFINED_QR["cuda"], kind, 900 * 800**2)
     monkeypatch.setattr(calls, "_LEAST_COLUMNS", 64)
     stages = set()
     Q, R = qr(a, callback=lambda stage, *_: stages.add(stage))

@@ -19,6 +19,7 @@ from mdqr._backend import workspace
 from mdqr._limbs.planes import Kind
 from mdqr.linalg import matmul
 from mdqr.linalg._products.exact import plan, product
+from mdqr.linalg._shared import tuning
 from mdqr.testing import assert_same_bits
 
 
@@ -302,12 +303,12 @@ def test_multiply_as_the_call_of_limbs(conj_a, subtract, rng):
 
 
 def test_auto_takes_residues_above_the_crossover(rng):
-    assert product.is_faster(HOST, 1024, 1024, 1024, kind=Kind(2, False))
-    assert not product.is_faster(HOST, 4096, 64, 4096, kind=Kind(2, False))
+    assert tuning.residues_are_faster(HOST, 1024, 1024, 1024, kind=Kind(2, False))
+    assert not tuning.residues_are_faster(HOST, 4096, 64, 4096, kind=Kind(2, False))
     n = 240
     a, b = (
         full((n, n), mdqr.od, float, rng),
         full((n, n), mdqr.od, float, rng),
     )
-    assert product.is_faster(HOST, n, n, n, kind=Kind(8, False))
+    assert tuning.residues_are_faster(HOST, n, n, n, kind=Kind(8, False))
     assert_same_bits(a @ b, auto(a, b, Kind(8, False)))

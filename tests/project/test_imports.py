@@ -124,7 +124,6 @@ SMALLER_FILES = {
     "mdqr/linalg/_solve/deficiency.py": "the words for missing rank",
     "mdqr/linalg/_solve/problem.py": "what all solvers get",
     "mdqr/linalg/_solve/residuals.py": "a correction after all ways to a solution",
-    "mdqr/linalg/_update/arithmetic/windows.py": "widths that were measured",
     "mdqr/_backend/float_panels.py": "sizes that NumPy's and CUDA's panels share",
     "mdqr/series/_analysis/units.py": "the unit that radii and approximants share",
     "mdqr/series/_arithmetic/convert.py": "what series are to a reader",

@@ -10,7 +10,7 @@ columnwise stable under products with normwise errors.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from mdqr._backend.blocks import broadcast_shapes, from_native, reflect, reflections, to_native
@@ -18,38 +18,8 @@ from mdqr._backend.protocol import Backend, PanelOut, Reflectors
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._products.exact import product as exact
+from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.operands import Callback
-
-_Table = dict[str, tuple[tuple[float, int], ...]]
-
-# For each backend (most limbs, columns): the columns that the panel kernel factors at once. Where
-# numbers are cheap, calls are not.
-_LEAVES: _Table = {
-    "cpu": ((2, 16), (float("inf"), 8)),
-    "cuda": ((float("inf"), 32),),
-}
-
-# For each backend: (largest number of reflectors, width); the last line is for all larger ones.
-_WIDTHS: _Table = {
-    "cpu": ((64, 32), (300, 48), (float("inf"), 96)),
-    "cuda": ((1024, 32), (float("inf"), 64)),
-}
-
-# From so many rows and columns behind a tile on products go through residues, in tiles of that
-# width. On a CPU sums of so few terms gain nothing.
-_LEAST_LENGTH, _WIDE = 1024, {"cuda": 512}
-
-
-@cache
-def tile_width(reflectors: int, backend: str) -> int:
-    """Return the number of columns of a tile for so many reflectors."""
-    return next(width for largest, width in _WIDTHS[backend] if reflectors <= largest)
-
-
-@cache
-def leaf_width(limbs: int, backend: str) -> int:
-    """Return the number of columns of the panels that the kernel factors."""
-    return next(width for most, width in _LEAVES[backend] if limbs <= most)
 
 
 @dataclass
@@ -95,7 +65,7 @@ class Factors:
     def _goes_through_residues(self, v: Block, columns: int) -> bool:
         """Return whether products of a tile with so many columns go through residues."""
         rows, width = (int(length) for length in v.shape[-2:])
-        return _uses_residues(self.backend, width, rows, columns, self.kind)
+        return tuning.is_wide_tile(self.backend, self.kind, width, rows, columns)
 
     def apply_qh(self, x: Block) -> Block:
         """Return ``Q^H x`` for `x` with all rows."""
@@ -184,10 +154,10 @@ def factor(
     factors = Factors(backend, kind, work, tau)
     if limbs == 1 and count:
         _factor_by_lapack(factors)
-    leaf = leaf_width(limbs, backend.name)
+    leaf = tuning.leaf_width(backend, limbs)
     start = 0
     while start < count:
-        width = tile or _tile_width(backend, count, m - start, n - start, kind)
+        width = tile or tuning.tile_width(backend, kind, count, m - start, n - start)
         stop = min(start + width, count)
         wanted = keep_q and factors.library is None
         if wanted or limbs > 1:
@@ -204,21 +174,6 @@ def factor(
             callback("factor", stop, count)
         start = stop
     return factors
-
-
-def _tile_width(backend: Backend, count: int, rows: int, columns: int, kind: Kind) -> int:
-    """Return the columns of the next tile: more where products then go through residues."""
-    wide = _WIDE.get(backend.name, 0)
-    if _uses_residues(backend, wide, rows, columns - wide, kind):
-        return wide
-    return tile_width(count, backend.name)
-
-
-def _uses_residues(backend: Backend, width: int, rows: int, columns: int, kind: Kind) -> bool:
-    """Return whether products of tiles of a width go through residues."""
-    return (
-        width == _WIDE.get(backend.name) and kind.limbs > 1 and min(rows, columns) >= _LEAST_LENGTH
-    )
 
 
 def factor_tile(factors: Factors, columns: slice, leaf: int) -> tuple[Block, Block]:

@@ -20,6 +20,7 @@ from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.householder import Factors
+from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import Callback
 
@@ -97,8 +98,8 @@ def factor(
     """
     xp, (m, n) = backend.xp, work.shape[-2:]
     count = min(m, n)
-    width = tile or householder.tile_width(count, backend.name)
-    leaf = householder.leaf_width(kind.limbs, backend.name)
+    width = tile or tuning.tile_width(backend, kind, count)
+    leaf = tuning.leaf_width(backend, kind.limbs)
     factors = Factors(backend, kind, work, xp.zeros((*work.shape[:-2], count)))
     order = xp.broadcast_to(xp.arange(n), exponents.shape).copy()
     exponents, start = exponents.copy(), 0

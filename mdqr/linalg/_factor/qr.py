@@ -20,6 +20,7 @@ from mdqr.linalg._factor.scaled import (
     pivoted_factors,
     scaled_factors,
 )
+from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (
     Callback,
@@ -320,7 +321,7 @@ def qr(
         if method == "refine" and inputs.kind.limbs > 1 and min(inputs.blocks[0].shape) > 0:
             return _refined(inputs, mode, width, checks, callback, auto=False)
         may_refine = method == "auto" and keep_q and not pivoting and tile is None
-        if may_refine and refine.is_faster(inputs.backend, m, n, rows, kind=inputs.kind):
+        if may_refine and tuning.refined_qr_is_faster(inputs.backend, m, n, rows, kind=inputs.kind):
             return _refined(inputs, mode, width, checks, callback, auto=True)
         if pivoting:
             if checks is not None:

@@ -16,6 +16,7 @@ from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._precision import Precision
 from mdqr.linalg._factor import wide_range
 from mdqr.linalg._products.exact import product as exact
+from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import (
     Checks,
     fetch,
@@ -262,7 +263,9 @@ class _Substitution:
         columns = int(self.x.shape[-1])
         width = self.backend.triangular_tile(int(self.a.shape[-1]), columns, kind=self.kind)
         half = (rows.stop - rows.start) // 2 // width * width
-        if not exact.is_faster(self.backend, half, half, columns, kind=self.kind, is_part=True):
+        if not tuning.residues_are_faster(
+            self.backend, half, half, columns, kind=self.kind, is_part=True
+        ):
             self._by_tiles(rows, right, width)
             return
         parts = [slice(0, half), slice(half, rows.stop - rows.start)]

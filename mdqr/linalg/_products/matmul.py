@@ -15,6 +15,7 @@ from mdqr._limbs.device import check_device, device_of
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._products.exact import product as exact
+from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.operands import (
     Callback,
     Inputs,
@@ -132,7 +133,9 @@ def matmul(
             f"{blocks[1].shape[-2]} rows"
         )
     m, k, n = blocks[0].shape[-2], left[-1], blocks[1].shape[-1]
-    if method == "auto" and not exact.is_faster(inputs.backend, m, k, n, kind=inputs.kind):
+    if method == "auto" and not tuning.residues_are_faster(
+        inputs.backend, m, k, n, kind=inputs.kind
+    ):
         method = "direct"
     field = inputs.is_complex
     batch, wide = broadcast_batch("matmul", blocks, field)

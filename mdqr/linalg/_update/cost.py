@@ -13,6 +13,7 @@ import math
 from typing import NamedTuple
 
 from mdqr._backend.blocks import FORMED
+from mdqr.linalg._shared.tuning import update_rates
 from mdqr.linalg._update import sweeps
 from mdqr.linalg._update.arithmetic.engine import Engine
 
@@ -48,40 +49,6 @@ class Works(NamedTuple):
 IMPOSSIBLE = Work(products=math.inf)
 
 
-class Rates(NamedTuple):
-    """Multiply-adds a second; seconds a column of a panel, an entry of one, a window.
-
-    All but the last hold for one limb; for more, they change with these powers of the limbs, and
-    entries as products. A sum in twice the precision takes `residual` times the others. A column of
-    a window of one kernel call with one diagonal takes `reflector`, and a call `call`.
-    """
-
-    products: float
-    products_power: float
-    column: float
-    column_power: float
-    entry: float
-    window: float
-    residual: float
-    reflector: float
-    reflector_power: float
-    call: float
-
-
-_MULTIPLE = {
-    "cpu": Rates(4.5e9, -1.55, 8.4e-6, 0.75, 5.4e-8, 1.8e-4, 3.0, 4e-7, 1.6, 3e-5),
-    "cuda": Rates(1.1e12, -1.2, 5.9e-6, 0.83, 5.3e-10, 2.5e-5, 4.0, 1.4e-7, 2.45, 1.4e-4),
-}
-_FLOATS = {
-    "cpu": Rates(1.4e10, 0.0, 5e-6, 0.0, 1.5e-8, 6e-5, 15.0, 4e-7, 0.0, 3e-5),
-    "cuda": Rates(1.0e13, 0.0, 2.8e-6, 0.0, 5.4e-10, 2e-4, 1.0, 4e-7, 0.0, 1.3e-4),
-}
-
-# float32 by panels of a launch or two, on a GPU: what surrounds them in a window is longer than
-# in a refactorisation, and sums in twice the precision are those of float64. Windows of a
-# call each they have none.
-_PANELS = Rates(1.5e13, 0.0, 1.9e-6, 0.0, 5e-11, 1.5e-4, 6.0, 0.0, 0.0, 0.0)
-
 # A window takes twice as long a column with so many diagonals, and in a bottom-up reduction, which
 # does not wait for R, this part of the time.
 _DIAGONALS = 16.0
@@ -90,23 +57,17 @@ _BOTTOM_UP = 0.7
 _DIRECT, _DIRECT_FLOATS = 1.2, 2.0
 
 
-def rates_of(engine: Engine) -> Rates:
-    """Return the rates of an arithmetic."""
-    if engine.has_panels:
-        return _PANELS
-    return (_FLOATS if engine.kind.limbs == 1 else _MULTIPLE)[engine.backend.name]
-
-
 def seconds(engine: Engine, work: Work) -> float:
     """Return about how long `work` takes."""
-    rates = rates_of(engine)
+    limbs = engine.kind.limbs
+    rates = update_rates(engine.backend, limbs, has_panels=engine.has_panels)
     complexity = 4.0 if engine.kind.is_complex else 1.0
-    rate = rates.products * engine.kind.limbs**rates.products_power / complexity
-    column = rates.column * engine.kind.limbs**rates.column_power * complexity**0.5
-    entry = rates.entry * complexity / engine.kind.limbs**rates.products_power
+    rate = rates.products * limbs**rates.products_power / complexity
+    column = rates.column * limbs**rates.column_power * complexity**0.5
+    entry = rates.entry * complexity / limbs**rates.products_power
     products = work.products + rates.residual * work.residuals
     panels = work.columns * column + work.entries * entry
-    reflector = rates.reflector * engine.kind.limbs**rates.reflector_power * complexity**0.5
+    reflector = rates.reflector * limbs**rates.reflector_power * complexity**0.5
     calls = work.calls * rates.call + work.reflectors * reflector
     return products / rate + panels + work.windows * rates.window + calls
 
@@ -231,7 +192,9 @@ def factor_work(m: int, n: int, q: int | None, inner: int = 0) -> Work:
 
 def comparison_work(engine: Engine, n: int) -> Work:
     """Work of comparing a new R with the old one: two inverses of triangles, in one limb."""
-    return Work(2.0 * n**3 * engine.kind.limbs ** rates_of(engine).products_power)
+    limbs = engine.kind.limbs
+    rates = update_rates(engine.backend, limbs, has_panels=engine.has_panels)
+    return Work(2.0 * n**3 * limbs**rates.products_power)
 
 
 def _split(size: Size) -> tuple[Size, Size]:

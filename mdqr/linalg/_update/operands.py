@@ -154,7 +154,7 @@ def _of_floats(dtype: np.dtype[Any], values: tuple[Any, ...]) -> tuple[Numbers, 
 
 def float_engine(backend: Backend, dtype: Any) -> Engine:
     """Return the arithmetic of float arrays on a backend; that of CUDA is imported only for it."""
-    if backend.name == "cpu":
+    if backend.xp is np:
         return Floats(backend, dtype)
     from mdqr.linalg._update.arithmetic.cuda_floats import floats
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from mdqr._backend.blocks import FORMED
 from mdqr._limbs.planes import Block
+from mdqr.linalg._shared import tuning
 from mdqr.linalg._update.arithmetic.engine import Engine
 from mdqr.linalg._update.arithmetic.matrices import (
     adjoint_multiply,
@@ -143,14 +144,6 @@ def reduce_rows_below(
             engine.accumulate(z, g, v.swapaxes(-1, -2), subtract=True, conj_b=True)
 
 
-# Columns in front of others that are reduced one by one, each by a sweep: by backend,
-# lines of the most limbs and the most columns.
-_MOST_COLUMNS: dict[str, tuple[tuple[float, int], ...]] = {
-    "cpu": ((1, 2), (2, 4), (float("inf"), 1)),
-    "cuda": ((float("inf"), 1),),
-}
-
-
 def window_columns(engine: Engine, below: int) -> int:
     """Return how many columns such a window has; 0 where panels are better."""
     return 0 if engine.has_panels else engine.backend.window_columns(below, kind=engine.kind)
@@ -158,8 +151,7 @@ def window_columns(engine: Engine, below: int) -> int:
 
 def reduces_columns(engine: Engine, p: int) -> bool:
     """Return whether p columns in front of others are reduced one after the other."""
-    lines = _MOST_COLUMNS[engine.backend.name]
-    most = next(columns for limbs, columns in lines if engine.kind.limbs <= limbs)
+    most = tuning.single_columns(engine.backend, engine.kind.limbs)
     return p <= most and window_columns(engine, 1) > 0
 
 

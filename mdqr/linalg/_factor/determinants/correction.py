@@ -27,6 +27,7 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._factor.determinants.inverse import Inverse, eps_of, of_rows
 from mdqr.linalg._products.exact import product as exact
+from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import fetch
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ _UP, _FLOOR = 1.0 + 2.0**-30, 2.0**-960
 _MORE_BITS = 40
 # Integers of both operands with so many bits leave room for the sums: kernels take about 1000.
 _MOST_BITS = 480
-# From this order on products through residues take less time than those of limbs.
-_LEAST_ORDER = 48
 
 
 class Trace(NamedTuple):
@@ -137,7 +136,7 @@ def _rest(
     tops = [scaling.largest(native_abs(x, field), axis, 0.0) for x, axis in ((a, -1), (b, -2))]
     most = (4.0 if field else 1.0) * n * tops[0] * scaling.largest(tops[1], -1, 0.0, keepdims=True)
     bits = 53 * kind.limbs + more
-    if n >= _LEAST_ORDER and backend.name == "cpu" and bits <= _MOST_BITS:
+    if n >= tuning.order_of_residues(backend) and bits <= _MOST_BITS:
         out = kind.empty(xp, (*c.shape[kind.lead :], n))
         parts = [tuple(x[..., i, :, :] for x in (a, b, out)) for i in range(int(out.shape[-3]))]
         if all(

@@ -19,21 +19,6 @@ from mdqr.linalg._shared.operands import Callback
 _BOUND = 20.0  # in n eps
 _MOST_SWEEPS = 12
 
-# The least order, and the least product of its square with the larger length, of matrices whose Q
-# and R take less time than by reflections: on an H100, by `python -m benchmarks gpu-products --only
-# factors`; on CPUs there are none.
-_LEAST_ORDER = 384
-_CROSSOVER = {
-    "cuda": {
-        Kind(2, False): 2e8,
-        Kind(4, False): 1.6e8,
-        Kind(8, False): 1.2e8,
-        Kind(2, True): 1.3e8,
-        Kind(4, True): 1e8,
-        Kind(8, True): 5.5e7,
-    },
-}
-
 
 class Refined(NamedTuple):
     """Q ``(m, k)`` and R ``(k, n)``, with proven bounds of their errors.
@@ -46,15 +31,6 @@ class Refined(NamedTuple):
     r: Block
     columnwise: float
     orthogonality: float
-
-
-def is_faster(backend: Backend, m: int, n: int, columns: int, *, kind: Kind) -> bool:
-    """Return whether Q with so many columns, and R, take less time than by reflections."""
-    least, order = _CROSSOVER.get(backend.name, {}).get(kind), min(m, n)
-    # Columns that complete Q cost as much as others.
-    if least is None or order < _LEAST_ORDER or columns > 2 * n:
-        return False
-    return max(m, n) * order**2 >= least
 
 
 def factor(

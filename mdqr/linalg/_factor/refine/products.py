@@ -20,6 +20,7 @@ from mdqr._precision import PRECISIONS
 from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._products.exact.parts import Shape, slices
 from mdqr.linalg._products.exact.plan import MOST_TERMS
+from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.operands import precision_for
 
 LIMB = 53  # bits
@@ -125,7 +126,7 @@ def times(
     (m, k), n = map(int, x.shape[-2:]), int(y.shape[-1])
     if kind.limbs == 1:
         return _float_times(backend, x, y, conj_a, c, shape)
-    if exact.is_faster(backend, m, k, n, kind=kind):
+    if tuning.residues_are_faster(backend, m, k, n, kind=kind):
         options: dict[str, Any] = {"kind": kind, "conj_a": conj_a, "c": c}
         return product(backend, x, y, **options, shape=shape, scaled=scaled)
     out = _new(backend, kind, (m, n), shape)

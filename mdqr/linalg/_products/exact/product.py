@@ -18,64 +18,8 @@ from mdqr.linalg._products.exact import plan
 from mdqr.linalg._products.exact.devices import Shared
 from mdqr.linalg._products.exact.lines import full_bits, integer_lines
 from mdqr.linalg._products.exact.parts import Lines, Shape, form_pairs, slices
+from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.operands import trim
-
-
-class Crossover(NamedTuple):
-    """The least products of numbers, and the least harmonic mean of the three lengths."""
-
-    work: float
-    lengths: float
-
-
-# On two cores that have products of bytes, and on an H100: found by `python -m benchmarks products`
-# and `gpu-products`.
-_CROSSOVER = {
-    "cpu": {
-        Kind(2, False): Crossover(0, 448),
-        Kind(4, False): Crossover(0, 288),
-        Kind(8, False): Crossover(0, 208),
-        Kind(2, True): Crossover(0, 384),
-        Kind(4, True): Crossover(0, 192),
-        Kind(8, True): Crossover(0, 160),
-    },
-    "cuda": {
-        Kind(2, False): Crossover(1.6e8, 230),
-        Kind(4, False): Crossover(5e7, 200),
-        Kind(8, False): Crossover(2.4e7, 190),
-        Kind(2, True): Crossover(4e7, 200),
-        Kind(4, True): Crossover(1.6e7, 170),
-        Kind(8, True): Crossover(7.5e6, 150),
-    },
-}
-
-# Of products within other work. On a GPU the wait for the moduli holds up launches that the host
-# would have started ahead, so that there is more to gain: by Q and R by reflections and triangular
-# systems on an H100 (docs/developer/gpu-runs.md).
-_PARTS = {
-    "cpu": _CROSSOVER["cpu"],
-    "cuda": {
-        Kind(2, False): Crossover(6e8, 420),
-        Kind(4, False): Crossover(2.5e8, 360),
-        Kind(8, False): Crossover(1.2e8, 228),
-        Kind(2, True): Crossover(2.2e8, 276),
-        Kind(4, True): Crossover(7.4e7, 204),
-        Kind(8, True): Crossover(3.3e7, 180),
-    },
-}
-
-
-def is_faster(
-    backend: Backend, m: int, k: int, n: int, *, kind: Kind, is_part: bool = False
-) -> bool:
-    """Return whether a product through residues takes less time than one of limbs.
-
-    What they add to the products of bytes grows as m k + k n + m n: the harmonic mean decides.
-    """
-    least = (_PARTS if is_part else _CROSSOVER)[backend.name].get(kind)
-    if least is None or m * k * n < max(least.work, 1):
-        return False
-    return least.lengths * (m * k + k * n + m * n) <= 3 * m * k * n
 
 
 def matmul(
@@ -93,7 +37,7 @@ def matmul(
     m, k, n = (int(v) for v in (*a.shape[-2:], b.shape[-1]))
     options: dict[str, Any] = {"kind": kind, "conj_a": conj_a, "c": c, "subtract": subtract}
     options["out"] = out
-    if not is_faster(backend, m, k, n, kind=kind, is_part=True):
+    if not tuning.residues_are_faster(backend, m, k, n, kind=kind, is_part=True):
         return backend.matmul(a, b, **options)
     return product(cast(ExactProducts, backend), a, b, all_bits=False, **options)
 

@@ -19,8 +19,8 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr.linalg._factor.triangular import Triangle
+from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._update.arithmetic.windows import window_width
 
 _T = TypeVar("_T")
 _Self = TypeVar("_Self", bound=Any)
@@ -152,7 +152,7 @@ class Engine(ABC):
 
     def width(self, sweep: str, p: int) -> int:
         """Return the number of columns of a window of a sweep, for `p` rows or columns."""
-        return window_width(self.backend.name, sweep, p, self.kind.limbs)
+        return tuning.window_width(self.backend, sweep, p, self.kind.limbs)
 
     @abstractmethod
     def exponents(self, *parts: Block) -> Block | None:
