@@ -1,7 +1,7 @@
-"""Where one algorithm becomes faster than another, by backend and precision: all that was measured.
+"""Crossovers between algorithms, and sizes of their parts, as measured for each backend.
 
-For a new machine, run the commands in front of the tables there and change the numbers here. They
-change times, and no digits. No other module of `linalg` asks a backend for its name.
+For a new machine, run the commands in front of the tables there, and change the numbers here: they
+determine times and not the bounds of errors. No other module of `linalg` reads `backend.name`.
 """
 
 from __future__ import annotations
