@@ -104,6 +104,13 @@ def test_linalg_names_cuda_in_one_file_and_loads_it_for_arrays_of_cupy():
     assert found.stdout.split() == []
 
 
+def test_linalg_decides_by_backend_in_one_file():
+    """What was measured on one machine is changed for another in one place."""
+    linalg = [path for path in PYTHON if name_of(path).startswith("mdqr/linalg/")]
+    reading = {name_of(path) for path in linalg if "backend.name" in path.read_text()}
+    assert reading == {"mdqr/linalg/_shared/tuning.py"}
+
+
 def test_no_path_of_one_machine():
     top_folders = "|".join(("home", "root", "tmp", "usr", "opt", "Users", "work", "mnt"))
     pattern = re.compile(rf"(?<![\w.>/)!])/(?:{top_folders})/\w\S*")

@@ -167,6 +167,41 @@ def refined_qr_is_faster(backend: Backend, m: int, n: int, columns: int, *, kind
     return least is not None and max(m, n) * order**2 >= least
 
 
+# Approximate inverses X in nested refinement: the cost of a further round, and of improving X from
+# the Gram matrix of A X, in steps for each column; by the most limbs of the solution, the most
+# limbs of X, and of products of it with A, that are cheaper than Householder QR; and whether a Gram
+# matrix that is not definite gets more on its diagonal instead of QR.
+# `python -m benchmarks systems --only large conditions steps`, `gpu-systems`.
+_ROUND_COST = {"cpu": 1 / 8, "cuda": 1 / 64}
+_IMPROVEMENT_COST = {"cpu": 1 / 64, "cuda": 1 / 512}
+_INVERSE_LIMBS: dict[str, tuple[tuple[float, int, int], ...]] = {
+    "cpu": ((2, 1, 2), (4, 2, 2), (inf, 3, 4)),
+    "cuda": ((1, 1, 8), (2, 2, 8), (4, 4, 8), (inf, 8, 8)),
+}
+_SHIFTED_GRAMS = {"cpu": False, "cuda": True}
+
+
+def round_cost(backend: Backend) -> float:
+    """Return the cost of a round that gives X more limbs, in steps for each column."""
+    return _ROUND_COST[backend.name]
+
+
+def improvement_cost(backend: Backend) -> float:
+    """Return the cost of improving X from a Gram matrix, in steps for each column."""
+    return _IMPROVEMENT_COST[backend.name]
+
+
+def inverse_limbs(backend: Backend, limbs: int) -> tuple[int, int]:
+    """Return the most limbs of X, and of its products with A, for solutions of so many limbs."""
+    rows = _INVERSE_LIMBS[backend.name]
+    return next((most, widest) for largest, most, widest in rows if limbs <= largest)
+
+
+def shifts_grams(backend: Backend) -> bool:
+    """Return whether Gram matrices that are not definite get more on their diagonals."""
+    return _SHIFTED_GRAMS[backend.name]
+
+
 class Window(NamedTuple):
     """The columns of a window for p rows or columns that come or go: ``sqrt(p^2 + pull p)``.
 

@@ -23,6 +23,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._products.exact import product as exact
+from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._solve.refine import split
@@ -55,22 +56,13 @@ _REGULAR = 2.0**-24
 _SHIFT = 2.0**-51
 # By what part of the largest entry diagonals are changed where float64 finds a pivot of zero.
 _NEARBY = 2.0**-50
-# An inverse in float64 leaves so many bits of a step at most; and what a further round costs, in
-# steps, for each column.
+# An inverse in float64 leaves so many bits of a step at most.
 _BITS = 40.0
 # Each takes a limb more, or some bits; eight limbs and the last take ten.
 _MOST_ROUNDS = 12
-_ROUND = {"cpu": 1 / 8, "cuda": 1 / 64}
 # X is improved from the Gram matrix of A X where that shows less than this, until steps gain so
-# many bits; and what that costs, in steps, for each column.
+# many bits.
 _NEAR, _GAIN = 0.5, 33.0
-_IMPROVED = {"cpu": 1 / 64, "cuda": 1 / 512}
-# The most limbs of X, and of products of it with A, that are cheaper than Householder QR, with the
-# most limbs of the work.
-_LIMBS = {
-    "cpu": ((2, 1, 2), (4, 2, 2), (inf, 3, 4)),
-    "cuda": ((1, 1, 8), (2, 2, 8), (4, 4, 8), (inf, 8, 8)),
-}
 # Triangles of at most this order are inverted by the library.
 _LEAF = 64
 
@@ -116,12 +108,11 @@ def approximate_inverse(
         if most is None:
             eps, most = precision_for(kind.limbs).eps, kind.limbs
             if not at_any_cost:
-                cheap = _LIMBS[backend.name]
-                most, widest = next(row[1:] for row in cheap if kind.limbs <= row[0])
+                most, widest = tuning.inverse_limbs(backend, kind.limbs)
         operand = Operand.of(backend, a, kind.is_complex, unit, most, widest, eps)
         x: Block | None = from_native(
             backend.xp,
-            _inverse(operand, operand.native, checks, shifts=backend.name == "cuda"),
+            _inverse(operand, operand.native, checks, shifts=tuning.shifts_grams(backend)),
             kind.is_complex,
         )
         found: tuple[ApproximateInverse, np.ndarray] | None = None
@@ -140,7 +131,7 @@ def approximate_inverse(
                 return (inverse, good) if (good | ~found[1]).all() else found
             if good.any():
                 found = inverse, good
-                if not _saved(kind, inverse.gain) > _ROUND[backend.name] * operand.columns:
+                if not _saved(kind, inverse.gain) > tuning.round_cost(backend) * operand.columns:
                     break
             x = _further(operand, x, p, kind, checks) if np.isfinite(left).any() else None
     return found
@@ -159,7 +150,7 @@ def _shown(
         return first, good, seen
     # Each time leaves the cube.
     times = max(1, ceil(log2(_GAIN / -log2(worst)) / log2(3.0)))
-    price = times * _IMPROVED[operand.backend.name] * operand.columns
+    price = times * tuning.improvement_cost(operand.backend) * operand.columns
     if good.all() and _saved(kind, first.gain) <= price:
         return first, good, seen
     for _ in range(times):
