@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from inspect import CO_VARARGS, CO_VARKEYWORDS, cleandoc
+from functools import cache
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
@@ -45,14 +46,13 @@ def documented(like: str | Callable[..., Any]) -> Callable[[_F], _F]:
         The decorator, which returns the function itself. An example without a heading at the end
         of a docstring gets one, and the import.
     """
-    text = like if isinstance(like, str) else like.__doc__ or ""
-    shared = _sections(cleandoc(text))[1]
+    shared = _sections(like if isinstance(like, str) else like.__doc__ or "")[1]
 
     def complete(function: _F) -> _F:
         if function.__doc__ is None:  # python -OO
             return function
         names = _arguments(cast("FunctionType", function))
-        head, own = _sections(cleandoc(function.__doc__))
+        head, own = _sections(function.__doc__)
         sections = {
             "Parameters": _parameters(own.get("Parameters"), shared.get("Parameters"), names),
             "Returns": own.get("Returns", shared.get("Returns", "")),
@@ -72,9 +72,11 @@ def _arguments(function: FunctionType) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + sum(several)]
 
 
+@cache
 def _sections(text: str) -> tuple[str, dict[str, str]]:
     """Return the text in front of the first heading, and the sections by heading."""
-    head, *rest = _HEADING.split(text)
+    margin = text.rpartition("\n")[2]  # in front of the closing quotes
+    head, *rest = _HEADING.split(text.replace(f"\n{margin}", "\n") if margin.isspace() else text)
     found = {key: body.strip("\n") for key, body in zip(rest[::2], rest[1::2], strict=True)}
     if "Examples" not in found:
         last = next(reversed(found), "")
