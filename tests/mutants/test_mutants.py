@@ -72,18 +72,18 @@ def test_every_mutant_is_noticed():
 
 
 def test_a_mutant_is_put_in_every_place_and_taken_out_again():
-    target = "mdqr.linalg._factor.determinants.inverse:moduli"
-    original = inverse.moduli
+    target = "mdqr.linalg._factor.determinants.inverse:eps_of"
+    original = inverse.eps_of
     with applied(Mutant(target, ())):
         places = [
             name
             for name, module in sys.modules.items()
-            if name.startswith("mdqr.") and getattr(module, "moduli", None) is inverse.moduli
+            if name.startswith("mdqr.") and getattr(module, "eps_of", None) is inverse.eps_of
         ]
-        assert inverse.moduli is not original
+        assert inverse.eps_of is not original
         assert "mdqr.linalg._factor.determinants.elimination" in places
-    assert inverse.moduli is original
-    assert all(sys.modules[name].moduli is original for name in places)
+    assert inverse.eps_of is original
+    assert all(sys.modules[name].eps_of is original for name in places)
 
 
 def test_a_bound_that_nothing_sees_survives():

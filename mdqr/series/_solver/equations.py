@@ -11,7 +11,6 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
-from mdqr._backend.blocks import native_abs
 from mdqr._backend.protocol import Backend, EquationTerms
 from mdqr._limbs import planes
 from mdqr._limbs.device import place
@@ -185,7 +184,13 @@ class Equations:
 
     def size(self, block: Block) -> Block:
         """Return the moduli of the leading limbs."""
-        return native_abs(block, self.kind.is_complex)
+        return sizes(block, self.kind.is_complex)
+
+
+def sizes(block: Block, is_complex: bool) -> Block:
+    """Return the moduli of the leading limbs."""
+    xp = planes.namespace(block)
+    return xp.hypot(block[0, 0], block[1, 0]) if is_complex else abs(block[0])
 
 
 def _expanded(
@@ -199,14 +204,14 @@ def _expanded(
     series = system.coefficients(t0.precision)
     if is_complex:
         series = series.astype(dtype=complex)
-    size = native_abs(series._block, is_complex)
+    size = sizes(series._block, is_complex)
     moduli = size + (size > 0) * (_LEAST / t0.precision.eps)
     if not t0._block.any():
         return series[None]._block, moduli[None], size[None, :, 0]
     flat, orders = t0.reshape(-1), series.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
         series = series @ shift_matrix(flat, orders)
-        shift = binomials(native_abs(flat._block, is_complex), orders)
+        shift = binomials(sizes(flat._block, is_complex), orders)
         moduli, values = moduli @ shift, (size @ shift)[..., 0]
     if not np.isfinite(moduli).all():
         raise ValueError("the coefficients of the system at t0 leave the range of doubles")

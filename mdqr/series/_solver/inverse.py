@@ -10,7 +10,6 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
-from mdqr._backend.blocks import native_abs
 from mdqr._errors import PrecisionWarning
 from mdqr._functions.matrices import eye
 from mdqr._limbs import planes, scaling
@@ -18,6 +17,7 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS, Precision, precision_of_limbs
 from mdqr.linalg import lstsq, qr, solve, solve_triangular
 from mdqr.series._errors import SingularJacobianError
+from mdqr.series._solver.equations import sizes
 
 # A condition times eps above this is that of a singular Jacobian.
 _SINGULAR = 2.0**-6
@@ -99,7 +99,7 @@ def _approximate(jacobian: Block, kind: Kind, precision: Precision) -> Inverse |
     some = planes.narrow(jacobian, field, wide.limbs)
     one = wide.identity(backend.xp, planes.value_shape(some, field))
     rest = backend.matmul(found, some, c=one, subtract=True, kind=wide)
-    norms = [native_abs(x, field).sum(axis=-1).max(axis=-1) for x in (rest, found, some)]
+    norms = [sizes(x, field).sum(axis=-1).max(axis=-1) for x in (rest, found, some)]
     # What rounds in the product by the inverse, besides.
     factor = norms[0] + 8 * math.sqrt(jacobian.shape[-1]) * precision.eps * norms[1] * norms[2]
     worst = float(factor.max())
@@ -127,11 +127,14 @@ def _inverted(matrix: MDArray) -> Block:
 
 
 def _condition(jacobian: Block, inverse: Block, kind: Kind) -> float:
-    first, second = (
-        scaling.norms(native_abs(x, kind.is_complex), (-2, -1)) for x in (jacobian, inverse)
-    )
+    first, second = (_norms(sizes(x, kind.is_complex)) for x in (jacobian, inverse))
     with np.errstate(over="ignore", invalid="ignore"):
         return float((first * second).max())
+
+
+def _norms(size: Block) -> Block:
+    """Return Frobenius norms of matrices of any size."""
+    return scaling.norms(size, (-2, -1))
 
 
 def singular(matrix: MDArray) -> SingularJacobianError:

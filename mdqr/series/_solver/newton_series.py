@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._backend.blocks import native_abs
 from mdqr._errors import shortened, warn_of_precision
 from mdqr._functions.creation import array
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision, as_precision
 from mdqr.series._errors import NotASolutionError, required
 from mdqr.series._solver import newton, online
-from mdqr.series._solver.equations import Equations
+from mdqr.series._solver.equations import Equations, sizes
 from mdqr.series._solver.scaling import growth
 from mdqr.series._solver.solution import SeriesInfo, SeriesSolution
 from mdqr.series._systems.system import System
@@ -196,7 +195,7 @@ def _start(system: System, t0: MDArray, x: MDArray) -> tuple[Equations, online.S
 
     Rounding errors instead of an unknown that is zero do not tell its scale.
     """
-    size = _on_host(native_abs(x.reshape(-1, x.shape[-1])._block, x.is_complex))
+    size = _on_host(sizes(x.reshape(-1, x.shape[-1])._block, x.is_complex))
     if not np.isfinite(size).all():
         raise ValueError("x0 must be finite")
     equations = Equations.of(system, t0, size, x.device)
