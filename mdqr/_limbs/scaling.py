@@ -69,6 +69,7 @@ def column_exponents(block: Block, is_complex: bool) -> Block:
     return exponents_of(largest(magnitude_bits(block, is_complex), -2, 0))
 
 
+@np.errstate(over="ignore")  # of norms beyond the range
 def norms(x: Block, axis: int | tuple[int, ...], *, keepdims: bool = False) -> Block:
     """Return the 2-norms of native values along axes; no square leaves the range.
 
