@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -104,45 +104,33 @@ def require_factor(
     checks.require_in_range(function, name, block, is_complex, advice)
 
 
+class _Options(TypedDict, total=False):
+    method: str
+    tile: int | None
+    check: bool
+    precision: Precision | str | None
+    callback: Callback | None
+
+
 @overload
 def qr(
     a: Any,
     mode: Literal["reduced", "complete"] = "reduced",
     *,
     pivoting: Literal[False] = False,
-    method: str = "auto",
-    tile: int | None = None,
-    check: bool = True,
-    precision: Precision | str | None = None,
-    callback: Callback | None = None,
+    **options: Unpack[_Options],
 ) -> QRResult: ...
 
 
 @overload
 def qr(
-    a: Any,
-    mode: Literal["r"],
-    *,
-    pivoting: Literal[False] = False,
-    method: str = "auto",
-    tile: int | None = None,
-    check: bool = True,
-    precision: Precision | str | None = None,
-    callback: Callback | None = None,
+    a: Any, mode: Literal["r"], *, pivoting: Literal[False] = False, **options: Unpack[_Options]
 ) -> MDArray: ...
 
 
 @overload
 def qr(
-    a: Any,
-    mode: Literal["raw"],
-    *,
-    pivoting: Literal[False] = False,
-    method: str = "auto",
-    tile: int | None = None,
-    check: bool = True,
-    precision: Precision | str | None = None,
-    callback: Callback | None = None,
+    a: Any, mode: Literal["raw"], *, pivoting: Literal[False] = False, **options: Unpack[_Options]
 ) -> tuple[MDArray, MDArray]: ...
 
 
@@ -152,39 +140,19 @@ def qr(
     mode: Literal["reduced", "complete"] = "reduced",
     *,
     pivoting: Literal[True],
-    method: str = "auto",
-    tile: int | None = None,
-    check: bool = True,
-    precision: Precision | str | None = None,
-    callback: Callback | None = None,
+    **options: Unpack[_Options],
 ) -> QRPResult: ...
 
 
 @overload
 def qr(
-    a: Any,
-    mode: Literal["r"],
-    *,
-    pivoting: Literal[True],
-    method: str = "auto",
-    tile: int | None = None,
-    check: bool = True,
-    precision: Precision | str | None = None,
-    callback: Callback | None = None,
+    a: Any, mode: Literal["r"], *, pivoting: Literal[True], **options: Unpack[_Options]
 ) -> tuple[MDArray, Any]: ...
 
 
 @overload
 def qr(
-    a: Any,
-    mode: Literal["raw"],
-    *,
-    pivoting: Literal[True],
-    method: str = "auto",
-    tile: int | None = None,
-    check: bool = True,
-    precision: Precision | str | None = None,
-    callback: Callback | None = None,
+    a: Any, mode: Literal["raw"], *, pivoting: Literal[True], **options: Unpack[_Options]
 ) -> tuple[MDArray, MDArray, Any]: ...
 
 
