@@ -10,6 +10,7 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
+from mdqr._backend.blocks import native_abs
 from mdqr._errors import PrecisionWarning
 from mdqr._functions.matrices import eye
 from mdqr._limbs import planes, scaling
@@ -17,7 +18,6 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS, Precision, precision_of_limbs
 from mdqr.linalg import lstsq, qr, solve, solve_triangular
 from mdqr.series._errors import SingularJacobianError
-from mdqr.series._solver.equations import sizes
 
 # A condition times eps above this is that of a singular Jacobian.
 _SINGULAR = 2.0**-6
@@ -99,7 +99,7 @@ def _approximate(jacobian: Block, kind: Kind, precision: Precision) -> Inverse |
     some = planes.narrow(jacobian, field, wide.limbs)
     one = wide.identity(backend.xp, planes.value_shape(some, field))
     rest = backend.matmul(found, some, c=one, subtract=True, kind=wide)
-    norms = [sizes(x, field).sum(axis=-1).max(axis=-1) for x in (rest, found, some)]
+    norms = [native_abs(x, field).sum(axis=-1).max(axis=-1) for x in (rest, found, some)]
     # What rounds in the product by the inverse, besides.
     factor = norms[0] + 8 * math.sqrt(jacobian.shape[-1]) * precision.eps * norms[1] * norms[2]
     worst = float(factor.max())
@@ -127,7 +127,8 @@ def _inverted(matrix: MDArray) -> Block:
 
 
 def _condition(jacobian: Block, inverse: Block, kind: Kind) -> float:
-    first, second = (_norms(sizes(x, kind.is_complex)) for x in (jacobian, inverse))
+    first = _norms(native_abs(jacobian, kind.is_complex))
+    second = _norms(native_abs(inverse, kind.is_complex))
     with np.errstate(over="ignore", invalid="ignore"):
         return float((first * second).max())
 
