@@ -164,6 +164,8 @@ def test_special_values_of_complex_numbers_are_numpys(name, precision):
         z[np.isin(z.real, OPEN[name]) | np.isnan(z.real)] = 1
     if name == "log1p":
         z[z == 0] = 1  # NumPy loses the sign of zero
+    if name in ("arcsin", "arcsinh", "arccosh") and np.lib.NumpyVersion(np.__version__) < "2.3.0":
+        z[~np.isfinite(z)] = 1  # NaN, where C99 has a limit
     if name in ("exp", "exp2", "tan", "tanh"):
         z[~np.isfinite(z.real) & ~np.isfinite(z.imag)] = 1
     with np.errstate(all="ignore"):

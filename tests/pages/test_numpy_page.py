@@ -38,6 +38,9 @@ def test_attributes_of_arrays_are_there_or_named(name):
         "newbyteorder",
         "tostring",
         "device",
+        # Methods of NumPy before 2.3 that only say where they went.
+        "itemset",
+        "ptp",
     }
     if name in absent | elsewhere:
         assert not hasattr(mdqr.MDArray, name)

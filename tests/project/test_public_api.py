@@ -172,14 +172,23 @@ def peers() -> dict[str, tuple[object, object]]:
     # NumPy's have no second matrix.
     for name in ("eig", "eigvals", "schur", "companion"):
         pairs[f"linalg.{name}"] = (getattr(mdqr.linalg, name), getattr(scipy.linalg, name))
-    return {name: pair for name, pair in pairs.items() if not isinstance(pair[1], np.ufunc)}
+    return {name: pair for name, pair in pairs.items() if has_signature(pair[1])}
+
+
+def has_signature(peer: object) -> bool:
+    """Return whether Python knows the parameters: of NumPy's compiled functions since 2.4."""
+    try:
+        inspect.signature(peer)
+    except ValueError:
+        return False
+    return not isinstance(peer, np.ufunc)
 
 
 PEERS = peers()
 
 
 def test_peers_were_found():
-    assert {"linspace", "concatenate", "linalg.qr", "linalg.lstsq", "linalg.norm"} <= set(PEERS)
+    assert {"linspace", "stack", "linalg.qr", "linalg.lstsq", "linalg.norm"} <= set(PEERS)
 
 
 def agree(mine: inspect.Parameter, other: inspect.Parameter) -> bool:
