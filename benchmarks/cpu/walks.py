@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import mdqr
-from mdqr import linalg
+from mdqr import linalg, series
 
 PACKAGE = str(Path(mdqr.__file__).parent)
 
@@ -41,9 +41,12 @@ def calls() -> dict[str, Callable[[], Any]]:
     b, u = (mdqr.random.normal(n, precision="qd", rng=2) for n in (8, 4))
     q, r = linalg.qr(a, mode="complete")
     stream = linalg.UpdatableLstsq(a, b)
+    wide, right = a.T.copy(), b[:4].copy()
+    circle = series.System.from_strings(["x^2 + y^2 - 5 - t", "x*y - 2 + t"], ["x", "y"])
     return {
         "qr 8x4": lambda: linalg.qr(a),
         "lstsq 8x4": lambda: linalg.lstsq(a, b),
+        "lstsq 4x8": lambda: linalg.lstsq(wide, right),
         "solve 4x4": lambda: linalg.solve(a[:4], b[:4]),
         "svd 4x4": lambda: linalg.svd(a[:4]),
         "eigh 4x4": lambda: linalg.eigh(a[:4]),
@@ -52,6 +55,9 @@ def calls() -> dict[str, Callable[[], Any]]:
         "qr_insert, a row into 8x4": lambda: linalg.qr_insert(q, r, u, 2),
         "UpdatableLstsq.insert_rows, a row": lambda: stream.insert_rows(u, 1.0),
         "UpdatableLstsq, a row and R": lambda: (stream.insert_rows(u, 1.0), stream.R),
+        "newton_series, 2 unknowns, degree 8": lambda: series.newton_series(
+            circle, [2.0, 1.0], degree=8, precision="qd"
+        ),
     }
 
 

@@ -98,9 +98,9 @@ class HostBackend(Balance, ExactProducts, SeriesOrders):
         limbs, is_complex = kind
         if op == "abs" and not is_complex:
             return real_abs(np, x, limbs, out)
-        shape = value_shape(x, is_complex)
         if out is None:
-            out = np.empty(Kind(limbs, is_complex and op != "abs").planes(shape))
+            front = (2, limbs) if is_complex and op != "abs" else (limbs,)
+            out = np.empty((*front, *x.shape[1 + is_complex :]))
         if out.size:
             self._kernels.unary(op, out, x, *kind)
         return out
@@ -248,12 +248,13 @@ class HostBackend(Balance, ExactProducts, SeriesOrders):
             # The first limb of a normalised pair is the sum rounded to one limb.
             pair = self.residual(terms, a, b, kind=Kind(2, is_complex), conj_a=conj_a)
             return first_limbs(pair, is_complex, 1).copy()
-        batch, (x, y, *addends) = matrices(is_complex, a, b, *[term for _, term in terms])
-        result = np.empty(kind.planes((prod(batch), a.shape[-2], b.shape[-1])))
+        signs, added = zip(*terms, strict=True) if terms else ((), ())
+        batch, (x, y, *addends) = matrices(is_complex, a, b, *added)
+        front = (2, limbs) if is_complex else (limbs,)
+        result = np.empty((*front, prod(batch), a.shape[-2], b.shape[-1]))
         if result.size:
-            signs = [sign for sign, _ in terms]
             self._kernels.residual(result, signs, addends, x, y, *kind, conj_a)
-        return result.reshape(kind.planes((*batch, *result.shape[-2:])))
+        return result.reshape((*front, *batch, *result.shape[-2:]))
 
     def qr_panel(self, a: Block, *, kind: Kind, out: PanelOut | None = None) -> PanelOut:
         """Factor panels by Householder reflections."""

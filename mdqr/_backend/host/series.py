@@ -6,7 +6,7 @@ import numpy as np
 
 from mdqr._backend.blocks import batched, series_views
 from mdqr._backend.protocol import EquationTerms, ProductGraph
-from mdqr._limbs.planes import Block, Kind, value_shape
+from mdqr._limbs.planes import Block, Kind
 
 
 class SeriesOrders:
@@ -36,14 +36,15 @@ class SeriesOrders:
         """Return one order of equations."""
         import _mdqr_host
 
-        batch = value_shape(values, kind.is_complex)[:-2]
-        one = batched(values, batch, 2, kind.is_complex)
+        limbs, is_complex = kind
+        batch = values.shape[1 + is_complex : -2]
+        one = batched(values, batch, 2, is_complex)
         start, node, factors, constants = terms
-        rows = len(start) - 1
-        out = kind.empty(np, (one.shape[kind.lead], rows))
+        rows, front = len(start) - 1, (2, limbs) if is_complex else (limbs,)
+        out = np.empty((*front, one.shape[-3], rows))
         if out.size:
             _mdqr_host.series_equations(out, one, factors, constants, start, node, order, *kind)
-        return out.reshape(kind.planes((*batch, rows)))
+        return out.reshape((*front, *batch, rows))
 
     def series_expand(
         self,

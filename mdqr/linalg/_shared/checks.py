@@ -72,8 +72,8 @@ class Checks:
     def settle(self, *values: Block) -> tuple[np.ndarray, ...]:
         """Return `values` on the host, once all conditions hold; one transfer in all."""
         pending, self._pending = self._pending, []
-        if not pending and not values:
-            return ()
+        if not pending:
+            return fetch(*values)
         found = fetch(*[flags for flags, _, _ in pending], *values)
         for flags, (_, good, callbacks) in zip(found, pending, strict=False):
             _check(flags, good, callbacks)
@@ -88,11 +88,14 @@ def _check(flags: np.ndarray, good: bool, callbacks: tuple[ErrorCallback, ...]) 
 
 def fetch(*values: Block) -> tuple[np.ndarray, ...]:
     """Return small bool, int64 or float64 arrays in host memory, by one transfer."""
-    on_device = [value for value in values if not isinstance(value, (np.ndarray, np.generic))]
-    if not on_device:
+    for value in values:
+        if not isinstance(value, (np.ndarray, np.generic)):
+            break
+    else:
         return tuple(map(np.asarray, values))
     if len(values) == 1:
         return (np.asarray(host_block(values[0])),)
+    on_device = [value for value in values if not isinstance(value, (np.ndarray, np.generic))]
     xp = planes.namespace(on_device[0])
     rows = [_packed(value) for value in on_device]
     packed = host_block(rows[0] if len(rows) == 1 else xp.concatenate(rows))

@@ -157,7 +157,7 @@ class Answer:
     @property
     def steps(self) -> int:
         """The most refinement steps of a piece."""
-        return max(part.solution.steps for part in self._parts)
+        return max([part.solution.steps for part in self._parts])
 
     @property
     def b(self) -> Scaled:

@@ -275,7 +275,7 @@ class System:
 
 def added(backend: Backend, blocks: Sequence[Block], kind: Kind) -> Block:
     """Return the sum of blocks, correctly rounded to the limbs of `kind`."""
-    terms = backend.xp.concatenate(blocks, axis=kind.lead - 1)
+    terms = backend.xp.concatenate(blocks, axis=int(kind.is_complex))
     return backend.unary("renormalize", terms, kind=kind)
 
 

@@ -31,9 +31,9 @@ def weights_of(
 
     `zeros` lets rows be left out even if they are fewer than columns.
     """
-    xp, shape = inputs.backend.xp, inputs.shape(0)[:-1]
     if given is None:
         return Weights(None, None, None, None)
+    xp, shape = inputs.backend.xp, inputs.shape(0)[:-1]
     block, field = to_block(given, inputs.work.limbs)
     found = planes.value_shape(block, field)
     if field:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from types import ModuleType
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
+from mdqr._backend.blocks import native_abs
 from mdqr._backend.protocol import Backend, EquationTerms
 from mdqr._limbs import planes
 from mdqr._limbs.device import place
@@ -61,14 +63,12 @@ class Equations:
             series = for_block(series).ldexp(series, powers, is_complex=field)
             moduli = _scaled_moduli(np, np.ldexp(moduli, powers), moduli)
         kind = Kind(t0.precision.limbs, field)
-        terms, magnitudes = (
-            _terms(block, each, system.layout, system.equations, device)
-            for block, each in ((series, kind), (moduli[None], Kind(1, False)))
-        )
+        terms = _terms(series, kind, system.layout, system.equations, device)
+        magnitudes = _terms(moduli[None], Kind(1, False), system.layout, system.equations, device)
         products = system.monomials[0].on(for_block(terms.factors).xp)
         return cls(kind, products, terms, magnitudes, scale, np.zeros(1, int))
 
-    @property
+    @cached_property
     def backend(self) -> Backend:
         """The backend of the blocks."""
         return for_block(self.terms.factors)
@@ -170,7 +170,7 @@ class Equations:
 
     def jacobian(self, values: Block) -> Block:
         """Return the Jacobian ``(..., m, n)`` at points, of which `values` has the nodes."""
-        wide = self.products.derivatives(values[..., 0], self.kind)
+        wide = self.products.derivatives(values[..., 0], self.backend, self.kind)
         # Order 1 is the derivative, and t stays.
         terms = self._changing._replace(factors=self.terms.factors[..., :1])
         return self._derivatives(wide, 1, terms)
@@ -184,13 +184,7 @@ class Equations:
 
     def size(self, block: Block) -> Block:
         """Return the moduli of the leading limbs."""
-        return sizes(block, self.kind.is_complex)
-
-
-def sizes(block: Block, is_complex: bool) -> Block:
-    """Return the moduli of the leading limbs."""
-    xp = planes.namespace(block)
-    return xp.hypot(block[0, 0], block[1, 0]) if is_complex else abs(block[0])
+        return native_abs(block, self.kind.is_complex)
 
 
 def _expanded(
@@ -204,14 +198,14 @@ def _expanded(
     series = system.coefficients(t0.precision)
     if is_complex:
         series = series.astype(dtype=complex)
-    size = sizes(series._block, is_complex)
+    size = native_abs(series._block, is_complex)
     moduli = size + (size > 0) * (_LEAST / t0.precision.eps)
     if not t0._block.any():
-        return series[None]._block, moduli[None], size[None, :, 0]
+        return np.expand_dims(series._block, 1 + is_complex), moduli[None], size[None, :, 0]
     flat, orders = t0.reshape(-1), series.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
         series = series @ shift_matrix(flat, orders)
-        shift = binomials(sizes(flat._block, is_complex), orders)
+        shift = binomials(native_abs(flat._block, is_complex), orders)
         moduli, values = moduli @ shift, (size @ shift)[..., 0]
     if not np.isfinite(moduli).all():
         raise ValueError("the coefficients of the system at t0 leave the range of doubles")
@@ -231,7 +225,7 @@ def _terms(block: Block, kind: Kind, layout: Layout, rows: int, device: str) -> 
         sums[..., equation, :] = part
     factors = np.ascontiguousarray(factors[..., : 1 + used.max(initial=0)])
     found = EquationTerms(layout.starts, layout.nodes, factors, sums)
-    return EquationTerms(*(place(part, device) for part in found))
+    return found if device == "cpu" else EquationTerms(*(place(part, device) for part in found))
 
 
 def _scaled_moduli(xp: ModuleType, scaled: Block, before: Block) -> Block:

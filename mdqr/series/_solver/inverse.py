@@ -16,7 +16,7 @@ from mdqr._functions.matrices import eye
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS, Precision, precision_of_limbs
-from mdqr.linalg import lstsq, qr, solve, solve_triangular
+from mdqr.linalg import inv, lstsq, qr, solve_triangular
 from mdqr.series._errors import SingularJacobianError
 
 # A condition times eps above this is that of a singular Jacobian.
@@ -118,12 +118,14 @@ def _extremes(r: MDArray) -> tuple[float, float]:
 
 def _inverted(matrix: MDArray) -> Block:
     m, n = matrix.shape[-2:]
-    one = eye(m, precision=matrix.precision, device=matrix.device)
     if not n:
         return matrix.mT._block
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrecisionWarning)
-        return (solve(matrix, one) if m == n else lstsq(matrix, one, rcond=0).x)._block
+        if m == n:
+            return inv(matrix)._block
+        one = eye(m, precision=matrix.precision, device=matrix.device)
+        return lstsq(matrix, one, rcond=0).x._block
 
 
 def _condition(jacobian: Block, inverse: Block, kind: Kind) -> float:

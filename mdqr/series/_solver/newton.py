@@ -29,7 +29,7 @@ def expand(
     right, width, history = 1, min(1, degree), [1]
     while right <= degree:
         some = values[..., : width + 1]
-        equations.products.evaluate(some, kind)
+        equations.products.evaluate(some, equations.backend, kind)
         series = equations.jacobian_series(some)
         rest = [equations.order(some, k) for k in range(right, width + 1)]
         changes: list[Block] = []
@@ -48,5 +48,5 @@ def expand(
         width = min(degree, 2 * right - 1)
         if callback is not None:
             callback("orders", right, degree + 1)
-    equations.products.evaluate(values, kind)
+    equations.products.evaluate(values, equations.backend, kind)
     return values, history

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._backend.blocks import native_abs
 from mdqr._errors import shortened, warn_of_precision
 from mdqr._functions.creation import array
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision, as_precision
 from mdqr.series._errors import NotASolutionError, required
 from mdqr.series._solver import newton, online
-from mdqr.series._solver.equations import Equations, sizes
+from mdqr.series._solver.equations import Equations
 from mdqr.series._solver.scaling import growth
 from mdqr.series._solver.solution import SeriesInfo, SeriesSolution
 from mdqr.series._systems.system import System
@@ -176,13 +177,14 @@ def _operands(
     point = array(t0, precision=precision, device="cpu")
     if not np.isfinite(point._block).all():
         raise ValueError(f"t0 must be finite; got {t0}")
-    if x.shape[-1:] != (n,):
-        raise ValueError(f"x0 must have shape ({n},) or (..., {n}); got {x.shape}")
-    if not x.size:
-        raise ValueError(f"x0 has no start point; its shape is {x.shape}")
-    if point.shape not in ((), x.shape[:-1]):
+    shape = x.shape
+    if shape[-1:] != (n,):
+        raise ValueError(f"x0 must have shape ({n},) or (..., {n}); got {shape}")
+    if 0 in shape:
+        raise ValueError(f"x0 has no start point; its shape is {shape}")
+    if point.shape not in ((), shape[:-1]):
         raise ValueError(
-            f"t0 must be one number, or one for each start point {x.shape[:-1]}; its shape is "
+            f"t0 must be one number, or one for each start point {shape[:-1]}; its shape is "
             f"{point.shape}"
         )
     if x.is_complex or point.is_complex or system.is_complex:
@@ -195,7 +197,7 @@ def _start(system: System, t0: MDArray, x: MDArray) -> tuple[Equations, online.S
 
     Rounding errors instead of an unknown that is zero do not tell its scale.
     """
-    size = _on_host(sizes(x.reshape(-1, x.shape[-1])._block, x.is_complex))
+    size = _on_host(native_abs(x._block, x.is_complex)).reshape(-1, x.shape[-1])
     if not np.isfinite(size).all():
         raise ValueError("x0 must be finite")
     equations = Equations.of(system, t0, size, x.device)

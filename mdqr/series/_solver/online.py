@@ -71,7 +71,7 @@ def start(equations: Equations, x: Block, precision: Precision) -> Start:
     steps = 0
     while steps < _MOST_STEPS:
         steps += 1
-        equations.products.evaluate(values, kind)
+        equations.products.evaluate(values, equations.backend, kind)
         rest = equations.order(values, 0)
         if inverse is None:
             inverse, before, moved = left_inverse(equations.jacobian(values), kind), np.inf, 0.0
@@ -92,7 +92,7 @@ def start(equations: Equations, x: Block, precision: Precision) -> Start:
             break
         if slow or worst <= 4.0 * precision.eps:
             inverse = None
-    equations.products.evaluate(values, kind)
+    equations.products.evaluate(values, equations.backend, kind)
     left = _left(equations, values)
     jacobian = equations.jacobian(values)
     if not left <= precision.eps**0.5:
@@ -176,7 +176,7 @@ def _write_large(equations: Equations, begin: Start, values: Block, orders: rang
     kind, backend, n = equations.kind, equations.backend, equations.variables
     batch = planes.value_shape(begin.values, kind.is_complex)[:-2]
     products = equations.products
-    sums, nothing = (products.sums(values, kind) for _ in range(2))
+    sums, nothing = (products.sums(values) for _ in range(2))
     changes = equations.empty(batch, 2)  # of one order, as order 1 of two
     changes[..., 0] = values[..., 0]
     for k in orders:

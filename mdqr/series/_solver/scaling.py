@@ -38,7 +38,7 @@ def balanced(factors: np.ndarray, x: np.ndarray, system: System) -> Scale:
     # Terms near 1 have derivatives near 1, unless an unknown is small.
     degree = powers.sum(axis=1).max(initial=1)
     if _far(factors) + degree * _far(x) <= _NEAR:
-        return Scale(*(np.zeros((1, count), int) for count in (m, n, len(equation))))
+        return Scale(*[np.zeros((1, count), int) for count in (m, n, len(equation))])
     with np.errstate(divide="ignore", invalid="ignore"):
         found = _exponents(np.log2(factors.T), np.log2(x.T), system)
     rows, columns = (np.where(np.isinf(each), 0.0, np.rint(each)).astype(int) for each in found)
@@ -94,9 +94,8 @@ def growth(sizes: np.ndarray) -> np.ndarray:
     if not half:
         return np.array([_rate(row) for row in sizes])
     with np.errstate(invalid="ignore"):
-        first, last = (
-            sizes[:, start : start + half].max(axis=1, initial=0.0) for start in (1, 1 + half)
-        )
+        first = sizes[:, 1 : 1 + half].max(axis=1, initial=0.0)
+        last = sizes[:, 1 + half : 1 + 2 * half].max(axis=1, initial=0.0)
         held = np.isfinite(sizes).all(axis=1) & (first > 0) & (last > 0)
     rates = np.zeros(len(sizes))
     rates[held] = (np.log2(last[held]) - np.log2(first[held])) / half

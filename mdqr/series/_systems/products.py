@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._backend import for_block
-from mdqr._backend.protocol import ProductGraph
+from mdqr._backend.protocol import Backend, ProductGraph
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr.series._arithmetic.products import convolve
@@ -67,29 +67,27 @@ class Products(NamedTuple):
         graph = ProductGraph(*map(xp.asarray, self.graph))
         return self._replace(graph=graph, monomials=xp.asarray(self.monomials))
 
-    def sums(self, values: Block, kind: Kind) -> Block:
-        """Return room for the sums of `series_order`, zeros."""
-        batch = planes.value_shape(values, kind.is_complex)[:-2]
-        return kind.zeros(for_block(values).xp, (*batch, self.nodes - self.variables))
+    def sums(self, values: Block) -> Block:
+        """Return zeros for the sums of `series_order` of nodes ``(..., nodes, d)``."""
+        count = self.nodes - self.variables
+        return planes.namespace(values).zeros((*values.shape[:-2], count))
 
-    def evaluate(self, values: Block, kind: Kind) -> None:
+    def evaluate(self, values: Block, backend: Backend, kind: Kind) -> None:
         """Fill the nodes of ``(..., nodes, d)`` behind the variables, all orders."""
-        sums = self.sums(values, kind)
+        sums = self.sums(values)
         for k in range(values.shape[-1]):
-            for_block(values).series_order(values, sums, self.graph, k, kind=kind)
+            backend.series_order(values, sums, self.graph, k, kind=kind)
 
-    def derivatives(self, values: Block, kind: Kind) -> Block:
+    def derivatives(self, values: Block, backend: Backend, kind: Kind) -> Block:
         """Return the nodes and their derivatives ``(..., variables, nodes, 2)`` at points.
 
         `values` has the nodes ``(..., nodes)``. A derivative is order 1 along one variable.
         """
-        backend, n = for_block(values), self.variables
-        xp, own = backend.xp, backend.xp.arange(n)
-        batch = planes.value_shape(values, kind.is_complex)[:-1]
-        wide = kind.zeros(xp, (*batch, n, self.nodes, 2))
+        n, xp, own = self.variables, backend.xp, backend.xp.arange(self.variables)
+        wide = xp.zeros((*values.shape[:-1], n, self.nodes, 2))
         wide[..., 0] = values[..., None, :]
-        wide[(0,) * kind.lead + (..., own, own, 1)] = 1.0
-        sums = self.sums(wide, kind)
+        wide[(0,) * (1 + kind.is_complex) + (..., own, own, 1)] = 1.0
+        sums = self.sums(wide)
         backend.series_order(wide, sums, self.graph, 1, kind=kind, again=True)
         return wide
 

@@ -351,7 +351,7 @@ class Coefficients:
         self._exact, self._given = exact, given
         self._rounded: dict[Precision, MDArray] = {}
 
-    @property
+    @cached_property
     def is_complex(self) -> bool:
         """True if a coefficient is complex."""
         if self._exact is not None:

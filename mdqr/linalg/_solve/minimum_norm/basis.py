@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mdqr._backend.blocks import to_native, turned
+from mdqr._backend.blocks import from_native, to_native, turned
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._solve.minimum_norm.wide import Wide
@@ -51,12 +51,14 @@ class Basis:
         x = inverse.native
         b = xp.abs(turned(a) @ x)
 
+        adjoint = turned(x)
+
         def step(v: Block) -> tuple[Block, Block]:
-            image = inverse.image(v)
-            return inverse.applied(image), system.size(image)
+            image = adjoint @ to_native(xp, v, is_complex)
+            return from_native(xp, x @ image, is_complex), xp.abs(image)
 
         def image(v: Block) -> Block:
-            return system.size(inverse.image(v))
+            return xp.abs(adjoint @ to_native(xp, v, is_complex))
 
         unit = 2.0 * (x.shape[-1] + 8) * (4 if is_complex else 1) * U
         return cls(system, 1, step, image, unit, xp.abs(a), xp.abs(x), b, unit, inverse.rate)
@@ -90,10 +92,10 @@ class Basis:
 
     def bound(self, f: Block, error: Block, g: Block) -> Block:
         """Bound the errors of unknowns, in their units, by f, its errors and the sizes of g."""
-        xp, at, xt = self.system.backend.xp, self._turned(self.a), self._turned(self.x)
+        xp, at, xt = self.system.backend.xp, self.a.swapaxes(-1, -2), self.x.swapaxes(-1, -2)
         low = xp.ldexp(g, self.system.squared)
         w = self.image(f) + xt @ (error + self.unit * self.system.size(f))
-        w = w + self._turned(self.b) @ low + self.loose * (xt @ (self.a @ low))
+        w = w + self.b.swapaxes(-1, -2) @ low + self.loose * (xt @ (self.a @ low))
         image = self.b @ w + self.loose * (at @ (self.x @ w))
         lengths = (self.b**2).sum(axis=-1, keepdims=True) ** 0.5
         lengths = lengths + self.loose * (at @ self.x.sum(axis=-1, keepdims=True))
@@ -101,10 +103,6 @@ class Basis:
         rest = lengths * w.sum(axis=-2, keepdims=True)
         found = (g + image + xp.where(rest > 0.0, rest * rate, 0.0)) * UP
         return xp.where(xp.isnan(found), xp.inf, found)
-
-    @staticmethod
-    def _turned(block: Block) -> Block:
-        return block.swapaxes(-1, -2)
 
 
 def _frobenius(x: Block) -> Block:

@@ -7,10 +7,11 @@ for it would be another: unknowns are, which are held in units of their own.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
-from mdqr._backend.blocks import to_native
+from mdqr._backend.blocks import native_abs
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
@@ -79,14 +80,14 @@ class Wide(System):
         """The system of the conjugate transposes."""
         return self.tall
 
-    @property
+    @cached_property
     def squared(self) -> Block:
         """The powers of two of ``a x`` beside those of unknowns, as a column."""
         return 2 * self.powers[..., :, None]
 
     def size(self, block: Block) -> Block:
         """Return the moduli of the leading limbs."""
-        return self.backend.xp.abs(to_native(self.backend.xp, block, self.kind.is_complex))
+        return native_abs(block, self.kind.is_complex)
 
     def image(self, y: Block, c: Block | None, limbs: int) -> Block:
         """Return ``c + A^H y`` in the units of unknowns, computed in so many limbs."""

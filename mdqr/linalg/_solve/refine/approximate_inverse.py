@@ -180,12 +180,12 @@ class Operand:
             backend, is_complex, a, unit, native, backend.xp.abs(native), norm, most, widest, eps
         )
 
-    @property
+    @cached_property
     def is_square(self) -> bool:
         """True if X is an inverse of A, not of R."""
         return bool(self.a.shape[-1] == self.a.shape[-2])
 
-    @property
+    @cached_property
     def columns(self) -> int:
         """Number of columns."""
         return int(self.a.shape[-1])
@@ -206,7 +206,7 @@ class Operand:
         # The 2-norm is at most the geometric mean of the other two.
         rows = self.size @ size.sum(axis=-1, keepdims=True)
         columns = self.size.sum(axis=-2, keepdims=True) @ size
-        rows, columns = (scaling.largest(y, (-2, -1), 0.0, keepdims=True) for y in (rows, columns))
+        rows, columns = rows.max(axis=-2, keepdims=True), columns.max(axis=-1, keepdims=True)
         return rows**0.5 * columns**0.5
 
     def _rows(self, size: Block) -> Block:

@@ -65,6 +65,7 @@ _MOST_ROUNDS = 12
 _NEAR, _GAIN = 0.5, 33.0
 # Triangles of at most this order are inverted by the library.
 _LEAF = 64
+_COUNTS = tuple(precision.limbs for precision in PRECISIONS)
 
 
 def approximate_inverse(
@@ -182,22 +183,28 @@ def _plan(operand: Operand, x: Block, kind: Kind, checks: Checks) -> Plan | None
     if not served.any():
         return None
     worst = float(known[served].max())
-    counts = [p.limbs for p in PRECISIONS]
-    product = [n for n in counts if operand.constant(n) * worst <= (_CLOSE, _PROOF)[n == 1]]
-    product = [n for n in product if n <= operand.widest]
+    product = _fewest(operand, worst, (_PROOF, _CLOSE), 1)
+    steps = 1 if limbs == 1 else _fewest(operand, worst, (_STEP, _STEP), limbs)
+    if not product or product > operand.widest or not steps:
+        return None
     off = None
-    if product and product[0] > 1 and limbs <= split.LIMBS:
+    if product > 1 and limbs <= split.LIMBS:
         off = operand.off(x, SPLIT, absolute)
         (found,) = checks.settle(scaling.largest(off, (-2, -1), 0.0))
-        product, off = ([SPLIT], off) if (found[served] <= _HALVES).all() else (product, None)
-    steps = [n for n in counts if n >= limbs and operand.constant(n) * worst <= _STEP]
-    if limbs == 1:
-        steps = counts
-    if not product or not steps:
-        return None
-    off = operand.off(x, product[0], absolute) if off is None else off
-    wide = kind._replace(limbs=steps[0])
-    return Plan(product[0], wide, absolute, np.maximum(condition, 1.0), off)
+        product, off = (SPLIT, off) if (found[served] <= _HALVES).all() else (product, None)
+    off = operand.off(x, product, absolute) if off is None else off
+    return Plan(product, kind._replace(limbs=steps), absolute, np.maximum(condition, 1.0), off)
+
+
+def _fewest(operand: Operand, worst: float, most: tuple[float, float], least: int) -> int:
+    """Return the fewest limbs, at least `least`, whose products err little enough; 0 for none.
+
+    `most` is allowed for products of one limb, and for others.
+    """
+    for limbs in _COUNTS:
+        if limbs >= least and operand.constant(limbs) * worst <= most[limbs > 1]:
+            return limbs
+    return 0
 
 
 def _least(values: np.ndarray) -> float:

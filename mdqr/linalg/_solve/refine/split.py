@@ -57,8 +57,8 @@ def multiplied(backend: Backend, x: Block, y: Block) -> Block:
     A GPU's library may else put other arithmetic in its place.
     """
     xp, is_complex = backend.xp, x.dtype.kind == "c"
-    pair = (from_native(xp, each, is_complex) for each in (x, y))
-    return to_native(xp, backend.matmul(*pair, kind=Kind(1, is_complex)), is_complex)
+    x, y = from_native(xp, x, is_complex), from_native(xp, y, is_complex)
+    return to_native(xp, backend.matmul(x, y, kind=Kind(1, is_complex)), is_complex)
 
 
 def product(backend: Backend, left: Halves, right: Halves) -> Block:

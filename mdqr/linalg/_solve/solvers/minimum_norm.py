@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mdqr._backend.blocks import native_abs
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.operands import Callback, precision_for
@@ -167,6 +168,32 @@ class _Correction(NamedTuple):
     limbs: int
 
 
+class _Level:
+    """Corrections of so many limbs, for what y and v leave: ``w = A^H y - v``, ``s = c - A v``."""
+
+    def __init__(self, system: Wide, w: Block | None, s: Block, limbs: int) -> None:
+        self.kind, self.system = system.kind._replace(limbs=limbs), system
+        field, first = system.kind.is_complex, planes.first_limbs
+        self.a, self.s = first(system.a, field, limbs), first(s, field, limbs)
+        self.adjoint = self.a.swapaxes(-1, -2)
+        self.w = None if w is None else first(w, field, limbs)
+
+    def rest(self, h: Block | None) -> Block:
+        """Return what is left of c once x is ``v + h``."""
+        if h is None:
+            return self.s
+        system, kind = self.system, self.kind
+        low = system.backend.ldexp(h, system.squared, is_complex=kind.is_complex)
+        return system.backend.matmul(self.a, low, c=self.s, subtract=True, kind=kind)
+
+    def taken(self, before: Block | None, step: Block) -> _Correction:
+        """Return the correction of y by the one before and a step."""
+        backend, kind = self.system.backend, self.kind
+        low = step if before is None else backend.binary("add", before, step, kind=kind)
+        h = backend.matmul(self.adjoint, low, conj_a=True, c=self.w, kind=kind)
+        return _Correction(low, h, self.rest(h), kind.limbs)
+
+
 class _Reached(NamedTuple):
     """y, x and what its last rounding cut off, the bound of errors, and whether it is as wanted."""
 
@@ -250,48 +277,42 @@ class _Refinement:
         the condition takes.
         """
         system, xp = self.system, self.system.backend.xp
-        rest, found = s if w is None else system.less(s, w, levels[0]), None
-        (rate,) = system.checks.settle(scaling.largest(self.basis.rate, None, 0.0))
-        gain, level = -np.log2(min(float(rate), _PROGRESS)), 0
-        known = 0.0
+        level, later = _Level(system, w, s, levels[0]), list(levels[1:])
+        rest, found = level.rest(level.w), None
+        (rate,) = system.checks.settle(self.basis.rate.max())
+        gain, known = -np.log2(min(float(rate), _PROGRESS)), 0.0
         for _ in range(_MOST_STEPS):
             step, image = self.basis.step(rest)
-            size = scaling.largest(image, -2, 0.0)
+            size = image.max(axis=-2)
             self.sizes.append(size)
-            share = xp.where(size > 0.0, size / self.sizes[0], 0.0)
-            (share,) = system.checks.settle(scaling.largest(share, None, 0.0))
+            share = xp.where(size > 0.0, size / self.sizes[0], 0.0).max()
+            (share,) = system.checks.settle(share)
             if self.callback is not None:
                 self.callback("refine", len(self.sizes) - 1, len(self.sizes))
-            if found is not None:
-                gain = -np.log2(float(share)) - known
-                if not gain >= -np.log2(_PROGRESS):
-                    if level + 1 == len(levels):
-                        break
-                    level += 1
+            limbs, before = level.kind.limbs, known
             known = -np.log2(float(share))
-            while level + 1 < len(levels) and 53 * levels[level] < known + 53:
-                level += 1
-            found = self._taken(w, s, found, step, levels[level])
-            if known + gain >= bits and level + 1 == len(levels):
+            if found is not None:
+                gain = known - before
+                if not gain >= -np.log2(_PROGRESS):
+                    if not later:
+                        break
+                    limbs = later.pop(0)
+            while later and 53 * limbs < known + 53:
+                limbs = later.pop(0)
+            if limbs > level.kind.limbs:
+                level = _Level(system, w, s, limbs)
+            found = level.taken(None if found is None else found.low, step)
+            if known + gain >= bits and not later:
                 break
             rest = found.rest
         assert found is not None
         return found
 
-    def _taken(
-        self, w: Block | None, s: Block, before: _Correction | None, step: Block, limbs: int
-    ) -> _Correction:
-        """Return the correction after a step."""
-        system, kind = self.system, self.system.kind._replace(limbs=limbs)
-        low = step if before is None else system.backend.binary("add", before.low, step, kind=kind)
-        h = system.image(low, w, limbs)
-        return _Correction(low, h, system.less(s, h, limbs), limbs)
-
     def _evaluated(self, y: Block, v: Block | None = None) -> _Evaluated:
         """Return what y and v leave; v is ``A^H y`` by default."""
         system, kind = self.system, self.system.kind
-        v = system.image(y, None, kind.limbs) if v is None else v
         turned = system.a.swapaxes(-1, -2)
+        v = system.backend.matmul(turned, y, conj_a=True, kind=kind) if v is None else v
         w = system.backend.residual([(1, v)], turned, y, conj_a=True, kind=kind)
         s = system.backend.residual([(1, self.c)], system.a, system.lowered(v), kind=kind)
         return _Evaluated(y, v, planes.negate(w, kind.is_complex), s)
@@ -300,9 +321,9 @@ class _Refinement:
         """Bound the errors of ``v + h``."""
         system, xp, a = self.system, self.system.backend.xp, self.basis.a
         turned, squared = a.swapaxes(-1, -2), system.squared
-        eps, own = (precision_for(k).eps for k in (system.kind.limbs, found.limbs))
-        c, y, v, w, s = (system.size(block) for block in (self.c, *at))
-        low, h = (system.size(block) for block in (found.low, found.h))
+        eps, own = precision_for(system.kind.limbs).eps, precision_for(found.limbs).eps
+        blocks = (self.c, *at, found.low, found.h)
+        c, y, v, w, s, low, h = map(native_abs, blocks, [system.kind.is_complex] * len(blocks))
         f = eps**2 * (a @ xp.ldexp(v, squared) + c) + own * (a @ xp.ldexp(h, squared) + s)
         f = own * system.size(found.rest) + eps * s + self._summed(f, v, -1)
         g = eps**2 * (turned @ y + v) + own * (turned @ low + w)
