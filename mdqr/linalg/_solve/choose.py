@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import NoReturn
 
@@ -103,19 +104,21 @@ def _by_inverse(problem: Problem, *, at_any_cost: bool) -> Answer | None:
 def _in_next_precision(problem: Problem) -> Answer | None:
     """Refine by approximate inverses in the next precision; ranks are decided in this one."""
     raised = problem.raised()
-    found = ladder.solve(raised._replace(limit=raised.inputs.work.eps), at_any_cost=True)
+    raised = replace(raised, limit=raised.inputs.work.eps, lower=problem)
+    found = ladder.solve(raised, at_any_cost=True)
     if found is None:
         return None
     doubtful = found.kept & (found.condition * problem.limit >= SMALL)
     if doubtful.any():
         items = np.nonzero(doubtful) if doubtful.ndim else ()
-        _, found.condition[items], found.rank[items] = problem.take(items).conditioned()
+        decided = (problem.take(items) if items else problem).conditioned
+        _, found.condition[items], found.rank[items] = decided
     return found
 
 
 def _by_factors(problem: Problem) -> Answer:
     """Solve by Householder QR in working precision."""
-    conditioned = problem.conditioned()
+    conditioned = problem.conditioned
     solve = minimum_norm.solve_factored if problem.is_wide else householder.solve
     return solve(problem, conditioned)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.condition import Condition, condition
 from mdqr.linalg._shared.operands import Callback, Inputs
 from mdqr.linalg._solve.minimum_norm.wide import Wide
-from mdqr.linalg._solve.rank import Decisive
+from mdqr.linalg._solve.rank import SMALL, Decisive
 from mdqr.linalg._solve.system import Items, System, taken
 
 
@@ -25,12 +26,13 @@ class Conditioned(NamedTuple):
     rank: np.ndarray
 
 
-class Problem(NamedTuple):
+@dataclass(frozen=True)
+class Problem:
     """A scaled problem, its right-hand sides as they came, and the operands for precisions.
 
     Matrices whose condition times `limit` is not small are factored, and `decide` sees them: it
     gets the system and its condition, and raises where columns depend on each other. `raised`
-    returns the same problem in the next precision.
+    returns the same problem in the next precision, of which `lower` is the one that decides ranks.
     """
 
     system: System
@@ -40,6 +42,7 @@ class Problem(NamedTuple):
     decide: Callable[[System, Decisive], np.ndarray]
     callback: Callback | None
     raised: Callable[[], Problem]
+    lower: Problem | None = None
 
     @property
     def batch(self) -> tuple[int, ...]:
@@ -58,14 +61,34 @@ class Problem(NamedTuple):
 
     def take(self, items: Items) -> Problem:
         """Return the problem of some matrices of a batch."""
-        return self._replace(
+        return replace(
+            self,
             system=self.system.take(items),
             given=taken(self.given, self.system.kind.lead, items),
             raised=cache(lambda: self.raised().take(items)),
+            lower=None if self.lower is None else self.lower.take(items),
         )
 
+    def decide_early(self, condition: np.ndarray) -> None:
+        """Decide ranks in the lower precision, where an estimate shows that this will be needed.
+
+        A singular matrix is refused so before an inverse of it is looked for in more limbs.
+        """
+        if self.lower is None:
+            return
+        doubtful = (condition * self.lower.limit >= SMALL) & ~self._decided
+        if doubtful.any():
+            self._decided[...] |= doubtful
+            _ = (self.lower.take(np.nonzero(doubtful)) if self.batch else self.lower).conditioned
+
+    @cached_property
+    def _decided(self) -> np.ndarray:
+        """Which matrices `decide_early` has seen."""
+        return np.zeros(self.batch, dtype=bool)
+
+    @cached_property
     def conditioned(self) -> Conditioned:
-        """Factor, estimate conditions and decide ranks."""
+        """The condition estimates and ranks of the matrices, which are factored."""
         system = self.system
         estimate = condition(system.factored.triangle)
         value, vector = system.checks.settle(estimate.value, estimate.vector)

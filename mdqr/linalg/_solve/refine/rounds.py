@@ -77,6 +77,7 @@ def approximate_inverse(
     unit: float = 0.0,
     most: int | None = None,
     at_any_cost: bool = False,
+    watch: Callable[[np.ndarray], object] | None = None,
 ) -> tuple[ApproximateInverse, np.ndarray] | None:
     """Invert scaled matrices approximately.
 
@@ -97,6 +98,8 @@ def approximate_inverse(
         are cheaper than Householder QR.
     at_any_cost : bool, optional
         Take as many limbs as the work can carry.
+    watch : callable, optional
+        Called with estimates of the conditions before each further round; it may raise.
 
     Returns
     -------
@@ -134,7 +137,8 @@ def approximate_inverse(
                 found = inverse, good
                 if not _saved(kind, inverse.gain) > tuning.round_cost(backend) * operand.columns:
                     break
-            x = _further(operand, x, p, kind, checks) if np.isfinite(left).any() else None
+            further = partial(_further, operand, x, p, kind, checks, watch)
+            x = further() if np.isfinite(left).any() else None
     return found
 
 
@@ -223,7 +227,14 @@ def _saved(kind: Kind, gain: float) -> float:
     return 53.0 * (kind.limbs + 1) * (1.0 / max(gain, 1.0) - 1.0 / _BITS)
 
 
-def _further(operand: Operand, x: Block, p: Block, kind: Kind, checks: Checks) -> Block | None:
+def _further(
+    operand: Operand,
+    x: Block,
+    p: Block,
+    kind: Kind,
+    checks: Checks,
+    watch: Callable[[np.ndarray], object] | None,
+) -> Block | None:
     """Return the next X, from the product of the last one with A; None where that is too dear."""
     xp, field = operand.backend.xp, kind.is_complex
     first = operand.first(x)
@@ -234,6 +245,8 @@ def _further(operand: Operand, x: Block, p: Block, kind: Kind, checks: Checks) -
         served = _has_room(operand, known * ROOM**0.5)
         if served.any() or not operand.is_square or operand.most == 1:
             break
+    if watch is not None:
+        watch(known)
     if not served.any():
         return None
     worst = float(known[served].max())

@@ -64,6 +64,7 @@ def solve(problem: Problem, *, at_any_cost: bool = False) -> Answer | None:
         # Of the root, and of the product with it.
         unit=8.0 * problem.inputs.work.eps if tall_weights else 0.0,
         at_any_cost=at_any_cost,
+        watch=problem.decide_early,
     )
     if made is None:
         return None
