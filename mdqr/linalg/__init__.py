@@ -29,11 +29,10 @@ from mdqr.linalg._products.standard import (
 )
 from mdqr.linalg._roots.roots import RootsResult, companion, roots
 from mdqr.linalg._shared.info import Info
-from mdqr.linalg._solve.by_inverse import cond, matrix_power
+from mdqr.linalg._solve.by_rank import RankInfo
+from mdqr.linalg._solve.info import LstsqInfo
 from mdqr.linalg._solve.lstsq import LstsqResult, lstsq
-from mdqr.linalg._solve.minimum_norm.deficient import RankInfo
-from mdqr.linalg._solve.reports.info import LstsqInfo
-from mdqr.linalg._solve.solve import inv, solve
+from mdqr.linalg._solve.solve import cond, inv, matrix_power, solve
 from mdqr.linalg._spectral.eigh import EighResult, eigh, eigvalsh
 from mdqr.linalg._spectral.info import SpectralInfo
 from mdqr.linalg._spectral.nearest import LowRankResult, PolarResult, lowrank, polar

@@ -20,13 +20,13 @@ from mdqr._limbs import planes
 from mdqr._limbs.planes import Kind
 from mdqr._precision import Precision
 from mdqr.linalg._factor.condition import condition
-from mdqr.linalg._solve.householder import augmented, componentwise, pseudo_inverse
-from mdqr.linalg._solve.householder.separate import Joined
-from mdqr.linalg._solve.minimum_norm.basis import Basis
-from mdqr.linalg._solve.refine import split
-from mdqr.linalg._solve.refine.approximate_inverse import constant
-from mdqr.linalg._solve.refine.rounds import approximate_inverse
-from mdqr.linalg._solve.refine.split import Halves
+from mdqr.linalg._inverse import split
+from mdqr.linalg._inverse.approximate_inverse import constant
+from mdqr.linalg._inverse.rounds import approximate_inverse
+from mdqr.linalg._inverse.split import Halves
+from mdqr.linalg._solve.householder import augmented, componentwise
+from mdqr.linalg._solve.structure import Joined
+from mdqr.linalg._solve.wide import Basis
 from mutants import steps
 from mutants.judges import Claims, over
 from mutants.solutions import problem_of, unrounded
@@ -69,7 +69,7 @@ def _of_factors(system: Any, part: Any, eps: float) -> Iterator[float]:
         yield max(steps.over(step, most), default=-math.inf)
     norm = float(np.linalg.norm(to_native(np, part.solution.r, False)))
     yield from over(np.array(norm), augmented._weighted_norm(system, part.solution.r))
-    inverse = pseudo_inverse.Inverse(system, Joined.of(system), eps, limit)
+    inverse = componentwise.Inverse(system, Joined.of(system), eps, limit)
     q = system.form_q()
     h, d = inverse._measured(q)
     y, of_a = _exact(inverse._y), _exact(system.a)
@@ -100,7 +100,7 @@ def _residuals(precision: Precision) -> Iterator[float]:
     for system, part in _solved(precision, "square"):
         backend, x = system.backend, part.solution.x
         f = backend.residual([(1, part.b)], system.a, x, kind=system.kind)
-        size = partial(pseudo_inverse.magnitudes, is_complex=False)
+        size = partial(componentwise.magnitudes, is_complex=False)
         sums = componentwise.Sums.of(backend, size(system.a), size(x), size(part.b), lossless=True)
         wrong = _exact(part.b) - _exact(system.a) @ _exact(x) - _exact(f)
         zero = np.zeros((1, 1, 1), np.int64)

@@ -39,6 +39,7 @@ LAYERS = """
     mdqr.linalg._shared
     mdqr.linalg._products
     mdqr.linalg._factor
+    mdqr.linalg._inverse
     mdqr.linalg._spectral
     mdqr.linalg._solve  mdqr.linalg._general  mdqr.linalg._roots  mdqr.linalg._update
     mdqr.linalg  mdqr.config  mdqr.plot
@@ -120,10 +121,7 @@ SMALLER_FILES = {
     "mdqr/linalg/_products/standard.py": "functions of one line, with their docstrings",
     "mdqr/linalg/_spectral/info.py": "what two functions return",
     "mdqr/linalg/_general/regularity.py": "a proof in integers, beside what computes in limbs",
-    "mdqr/linalg/_solve/householder/separate.py": "blocks of a matrix, for two files",
     "mdqr/linalg/_solve/deficiency.py": "the words for missing rank",
-    "mdqr/linalg/_solve/problem.py": "what all solvers get",
-    "mdqr/linalg/_solve/residuals.py": "a correction after all ways to a solution",
     "mdqr/_backend/float_panels.py": "sizes that NumPy's and CUDA's panels share",
     "mdqr/series/_analysis/units.py": "the unit that radii and approximants share",
     "mdqr/series/_arithmetic/convert.py": "what series are to a reader",

@@ -13,12 +13,12 @@ from mdqr._backend.host.backend import HostBackend
 from mdqr._backend.host.backend import backend as host_backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Kind
+from mdqr.linalg._inverse import split
+from mdqr.linalg._inverse.approximate_inverse import constant, largest_singular_value
+from mdqr.linalg._inverse.rounds import approximate_inverse, inverse_of_lower
+from mdqr.linalg._inverse.split import Halves, error_norm, error_of_rows
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import gather
-from mdqr.linalg._solve.refine import split
-from mdqr.linalg._solve.refine.approximate_inverse import constant, largest_singular_value
-from mdqr.linalg._solve.refine.rounds import approximate_inverse, inverse_of_lower
-from mdqr.linalg._solve.refine.split import Halves, error_norm, error_of_rows
 
 
 class RulesOfGpus(HostBackend):

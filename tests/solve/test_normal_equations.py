@@ -17,8 +17,8 @@ import mdqr
 from mdqr._backend import for_block
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import lstsq
-from mdqr.linalg._solve.refine.gram import gram
 from mdqr.linalg._solve.solvers import normal
+from mdqr.linalg._solve.solvers.normal import gram
 
 
 def fractions(block):

@@ -24,6 +24,8 @@ from mdqr._precision import PRECISIONS, Precision, as_precision
 from mdqr.linalg._shared.checks import fetch
 
 Callback = Callable[[str, int, int], object]
+# An index for each axis of a batch, on the host.
+Items = tuple[np.ndarray, ...]
 
 
 class Inputs(NamedTuple):
@@ -333,6 +335,11 @@ def broadcast_batch(
         for block, shape in zip(blocks, shapes, strict=True)
     ]
     return batch, wide
+
+
+def taken(x: Block, lead: int, items: Items) -> Block:
+    """Return some items of a batch as a batch of one axis, behind `lead` axes."""
+    return x[(slice(None),) * lead + tuple(map(planes.namespace(x).asarray, items))]
 
 
 def right_hand_side(

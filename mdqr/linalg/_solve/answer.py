@@ -13,8 +13,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._shared.operands import Inputs, precision_for
-from mdqr.linalg._solve.householder.augmented import Solution
-from mdqr.linalg._solve.residuals import orthogonal
+from mdqr.linalg._solve.householder.augmented import Solution, orthogonal
 from mdqr.linalg._solve.structure import reached
 from mdqr.linalg._solve.system import Scaled, System, added, sum_of_squares
 

@@ -10,9 +10,10 @@ import numpy as np
 
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
+from mdqr.linalg._shared.operands import Items, taken
 from mdqr.linalg._solve.answer import Answer, Report
 from mdqr.linalg._solve.problem import Problem
-from mdqr.linalg._solve.system import Items, Scaled, System, taken
+from mdqr.linalg._solve.system import Scaled, System
 
 
 class _Served(NamedTuple):

@@ -9,11 +9,10 @@ from typing import NoReturn
 import numpy as np
 
 from mdqr._precision import PRECISIONS
+from mdqr.linalg._inverse.rounds import ROOM
 from mdqr.linalg._solve.answer import Answer
 from mdqr.linalg._solve.batch import Batch
-from mdqr.linalg._solve.problem import Problem
-from mdqr.linalg._solve.rank import SMALL
-from mdqr.linalg._solve.refine.rounds import ROOM
+from mdqr.linalg._solve.problem import SMALL, Problem
 from mdqr.linalg._solve.solvers import householder, ladder, minimum_norm, normal
 
 _METHODS = ("auto", "householder", "refine")

@@ -32,21 +32,20 @@ from mdqr.linalg._shared.operands import (
 )
 from mdqr.linalg._solve import rank as _rank
 from mdqr.linalg._solve.answer import moduli
+from mdqr.linalg._solve.by_rank import DeficientProblem, by_rank, weighted_rows
 from mdqr.linalg._solve.choose import check_method, choose
-from mdqr.linalg._solve.minimum_norm.deficient import DeficientProblem, by_rank, weighted_rows
-from mdqr.linalg._solve.minimum_norm.wide import Wide
-from mdqr.linalg._solve.problem import Problem
-from mdqr.linalg._solve.reports.data_error import (
+from mdqr.linalg._solve.data_error import (
     NAMES,
     DataErrors,
     data_errors,
     relative_error,
     require_certain_zeros,
 )
-from mdqr.linalg._solve.reports.info import Fit, LstsqInfo, has_constant
+from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant
+from mdqr.linalg._solve.problem import Decisive, Problem
 from mdqr.linalg._solve.solvers import small
-from mdqr.linalg._solve.system import System
-from mdqr.linalg._solve.weights import Weights, weights_of
+from mdqr.linalg._solve.system import System, Weights, weights_of
+from mdqr.linalg._solve.wide import Wide
 
 
 class LstsqResult(NamedTuple):
@@ -423,7 +422,7 @@ def _problem(
     def in_precision(work: Precision, weights: Weights) -> Problem:
         operands = inputs._replace(work=work)
 
-        def decide(system: System, found: _rank.Decisive) -> np.ndarray:
+        def decide(system: System, found: Decisive) -> np.ndarray:
             return _rank.decide(system.factored, found, eps, rcond, operands)
 
         @cache

@@ -12,10 +12,19 @@ import numpy as np
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.condition import Condition, condition
-from mdqr.linalg._shared.operands import Callback, Inputs
-from mdqr.linalg._solve.minimum_norm.wide import Wide
-from mdqr.linalg._solve.rank import SMALL, Decisive
-from mdqr.linalg._solve.system import Items, System, taken
+from mdqr.linalg._shared.operands import Callback, Inputs, Items, taken
+from mdqr.linalg._solve.system import System
+from mdqr.linalg._solve.wide import Wide
+
+# Conditions are estimates: times a limit they count as small below this.
+SMALL = 0.1
+
+
+class Decisive(NamedTuple):
+    """A condition estimate on the host: numbers of the batch shape, and directions ``(..., n)``."""
+
+    value: np.ndarray
+    vector: np.ndarray
 
 
 class Conditioned(NamedTuple):

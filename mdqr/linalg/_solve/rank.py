@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,20 +17,12 @@ from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.deficiency import deficient, triangle_of
 from mdqr.linalg._solve.householder.augmented import refine
+from mdqr.linalg._solve.problem import SMALL, Decisive
 from mdqr.linalg._solve.system import System
 
-# Conditions are estimates: times a limit they count as small below this.
-SMALL = 0.1
 _DEPENDENT_BITS = 8
 # So many multiply-adds take about a second in the highest precision.
 _SOON = 2**23
-
-
-class Decisive(NamedTuple):
-    """A condition estimate on the host: numbers of the batch shape, and directions ``(..., n)``."""
-
-    value: np.ndarray
-    vector: np.ndarray
 
 
 def decide(

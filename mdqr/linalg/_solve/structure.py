@@ -1,4 +1,4 @@
-"""Unknowns that the zeros of a and b make zero, whatever the other entries are.
+"""What the positions of zeros tell: unknowns that are zero, and blocks that are separate problems.
 
 A matching gives each column a row of its own in which it is not zero, or if there are fewer rows
 each row a column. Lines that others can take the partner of are loose, and so are those partners:
@@ -7,11 +7,22 @@ N. S. Mendelsohn 1958). An unknown of the square part is found from the row that
 one of the loose part from all loose rows that it has entries in. Of matrices of full rank unknowns
 are zero that no entry of b reaches so: with U these unknowns, matched rows of U hold no others and
 zeros of b, which leaves a regular system, or a problem of full rank, with zeros on the right.
+
+Blocks have no row or column in common. Householder vectors whose pivots lie in other blocks carry
+rounding errors from block to block, which ruin unknowns that are small relative to those of others.
+Where each column has a row of its own block for its pivot, all that joins blocks is exactly zero in
+Q and in R.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+
+from mdqr._limbs import scaling
+from mdqr._limbs.planes import Block
+from mdqr.linalg._solve.system import System
 
 
 def reached(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
@@ -107,3 +118,55 @@ def _augment(lines: np.ndarray, taken: np.ndarray, line: int) -> None:
                 partner = had[0] if had.size and here != line else -1
             return
         queue += taken[new].tolist()
+
+
+class Joined(NamedTuple):
+    """Masks of unknowns, ``(..., n, n)``, and of rows, ``(..., n, m)``, that are of one block."""
+
+    unknowns: Block
+    rows: Block
+
+    @classmethod
+    def of(cls, system: System) -> Joined:
+        """Return what the entries of a system join; who asks waits."""
+        field, settle = system.kind.is_complex, system.checks.settle
+        # Rows or columns of zeros have no exponent.
+        held = (scaling.magnitude_bits(system.given, field) != 0) * 1.0
+        transposed = held.swapaxes(-1, -2)
+        unknowns = transposed @ held > 0
+        while not bool(settle(unknowns.all())[0]):
+            further = (unknowns * 1.0) @ (unknowns * 1.0) > 0
+            if bool(settle((further == unknowns).all())[0]):
+                break
+            unknowns = further
+        return cls(unknowns, (unknowns * 1.0) @ transposed > 0)
+
+
+def separated(system: System, joined: Joined) -> System | None:
+    """Return the system factored with pivots within blocks; None if they are already."""
+    if bool(system.checks.settle(joined.unknowns.all())[0]):
+        return None
+    unknowns, rows = joined.unknowns.argmax(axis=-1), joined.rows.argmax(axis=-2)
+    rows = system.backend.xp.where(joined.rows.any(axis=-2), rows, system.columns)
+    before, xp = system.order, system.backend.xp
+    if before is None:
+        before = xp.broadcast_to(xp.arange(rows.shape[-1]), rows.shape)
+    found = system.checks.settle(unknowns, rows, before)
+    order = np.empty(rows.shape, dtype=np.int64)
+    for index in np.ndindex(order.shape[:-1]):
+        order[index] = _pivots_first(*(labels[index] for labels in found))
+    if (order == found[2]).all():
+        return None
+    return system.sorted_by(system.backend.xp.asarray(order))
+
+
+def _pivots_first(columns: np.ndarray, rows: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Return the order in which row j is of the block of column j, others kept as in `before`."""
+    rows, order = rows[before], np.full(before.size, -1)
+    taken = np.zeros(before.size, dtype=bool)
+    for label in np.unique(columns):
+        here, held = np.flatnonzero(columns == label), np.flatnonzero(rows == label)
+        count = min(here.size, held.size)
+        order[here[:count]], taken[held[:count]] = before[held[:count]], True
+    order[order < 0] = before[~taken]
+    return order

@@ -1,15 +1,18 @@
-"""Scaled least-squares problems: what residuals, corrections and factorisations work on."""
+"""Scaled least-squares problems, and weights of their rows.
+
+Residuals, corrections and factorisations work on a `System`. Weights are powers of four, which rows
+take exactly, and factors near 1.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import NamedTuple
-
-import numpy as np
+from functools import cached_property, partial
+from typing import Any, NamedTuple, NoReturn
 
 from mdqr._backend.protocol import Backend
+from mdqr._core.promotion import to_block, together
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor import householder
@@ -17,11 +20,8 @@ from mdqr.linalg._factor.householder import Factors
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.caller import Caller
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._shared.operands import Callback
+from mdqr.linalg._shared.operands import Callback, Inputs, Items, taken
 from mdqr.linalg._solve.deficiency import require_columns, triangle_of
-
-# An index for each axis of a batch, on the host.
-Items = tuple[np.ndarray, ...]
 
 # A limb that underflows loses less than half of 2^-1074, in both parts of a complex value.
 LOST = -1074
@@ -279,11 +279,6 @@ def added(backend: Backend, blocks: Sequence[Block], kind: Kind) -> Block:
     return backend.unary("renormalize", terms, kind=kind)
 
 
-def taken(x: Block, lead: int, items: Items) -> Block:
-    """Return some items of a batch as a batch of one axis, behind `lead` axes."""
-    return x[(slice(None),) * lead + tuple(map(planes.namespace(x).asarray, items))]
-
-
 def take_rows(block: Block, order: Block) -> Block:
     """Return `block` with the rows of each matrix in the given order."""
     xp = planes.namespace(block)
@@ -321,3 +316,61 @@ def inner_products(backend: Backend, kind: Kind, x: Block, y: Block) -> Block:
     left, right = x.swapaxes(-1, -2)[..., None, :], y.swapaxes(-1, -2)[..., :, None]
     total = backend.matmul(left, right, conj_a=kind.is_complex, kind=kind)[..., 0, 0]
     return total[0] if kind.is_complex else total
+
+
+class Weights(NamedTuple):
+    """Weights ``4**rows[i] W``: W near 1 or 0, and its root, as columns ``(..., m, 1)``.
+
+    `positive`, bool ``(..., m)``, tells which are not zero. None stands for ones.
+    """
+
+    weight: Block | None
+    root: Block | None
+    rows: Block | None
+    positive: Block | None
+
+
+def weights_of(
+    function: str, inputs: Inputs, given: Any, checks: Checks, *, zeros: bool = False
+) -> Weights:
+    """Return the weights, their powers of four apart: rows of a and b take these exactly.
+
+    `zeros` lets rows be left out even if they are fewer than columns.
+    """
+    if given is None:
+        return Weights(None, None, None, None)
+    xp, shape = inputs.backend.xp, inputs.shape(0)[:-1]
+    block, field = to_block(given, inputs.work.limbs)
+    found = planes.value_shape(block, field)
+    if field:
+        raise ValueError(f"{function}: weights must be real; got complex ones")
+    if found != shape[-1:] and found != shape:
+        wanted = " or ".join(str(s) for s in dict.fromkeys([shape[-1:], shape]))
+        raise ValueError(f"{function}: weights must have shape {wanted}; got {found}")
+    a = inputs.blocks[0]
+    block = together([(a, inputs.is_complex), (block, False)], (a, given))[1][0]
+    checks.require(
+        (xp.isfinite(block[0]) & (block[0] >= 0)).all(), partial(_raise_for_weights, function)
+    )
+    if a.shape[-2] < a.shape[-1] and not zeros:
+        checks.require((block[0] > 0).all(), partial(_raise_for_zero_weights, function))
+    block = planes.broadcast(block, False, shape)
+    bits = scaling.magnitude_bits(block, False)
+    rows = xp.where(bits > 0, (scaling.exponents_of(bits) + 1) // 2, 0)
+    block = inputs.backend.ldexp(block, -2 * rows)
+    root = inputs.backend.unary("sqrt", block, kind=inputs.kind.real)
+    columns = [block[..., None], root[..., None]]
+    if inputs.is_complex:
+        columns = [planes.complexify(column) for column in columns]
+    return Weights(columns[0], columns[1], rows, bits > 0)
+
+
+def _raise_for_weights(function: str) -> NoReturn:
+    raise ValueError(f"{function}: weights must be finite and not negative: 1 / variance")
+
+
+def _raise_for_zero_weights(function: str) -> NoReturn:
+    raise ValueError(
+        f"{function}: weights of fewer rows than columns must be positive: their solution is "
+        "exact, and weights change nothing; leave rows out that do not count"
+    )

@@ -9,6 +9,9 @@ of ``sqrt(W) A`` in working precision, each step computes
 
 where r and dr are zero for square A. Each step multiplies the error by a small multiple of
 ``eps * condition`` whatever the size of r (A. Bjorck 1967). The last update is rounded correctly.
+
+Residuals that are asked for later are corrected in the same way, where a residual of the rounded
+solution is not near that of the exact one.
 """
 
 from __future__ import annotations
@@ -17,13 +20,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mdqr._backend.blocks import to_native
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.condition import Condition
 from mdqr.linalg._shared.operands import Callback
-from mdqr.linalg._solve.system import UNDERFLOW, System
+from mdqr.linalg._solve.system import UNDERFLOW, Scaled, System
 
 MAX_STEPS = 3
+# The part of residuals in the range of A may be so large: squares of it are rounding errors.
+_PART = 2.0**-26
 
 
 @dataclass
@@ -182,3 +188,47 @@ def _weighted_norm(system: System, r: Block) -> Block:
     if system.root is not None:
         size = size * scaling.leading(system.root, system.kind.is_complex)
     return ((2.0 * size**2).sum(axis=-2)) ** 0.5
+
+
+def orthogonal(system: System, r: Scaled, condition: np.ndarray) -> Scaled:
+    """Return residuals less their part in the range of A, in the inner product of the weights.
+
+    Of a row that is large beside others ``b - A x`` has what is missing of x times its length,
+    which may be above all that others leave. With ``W^(1/2) A = Q R`` the part is ``Q R^-H A^H W
+    r``, no longer than the condition times ``A^H W r``, of scaled columns, which float64 tells.
+    Each correction by the augmented system leaves eps times the condition of that part.
+    """
+    if system.is_square or not r.block.size or not system.columns:
+        return r
+    block, before = r.block, np.inf
+    while True:
+        if not system.checks.settle(_part(system, block, condition)[1].any())[0]:
+            break
+        # In float64 that may be rounding errors.
+        gradient = system.gradient([], block)
+        part, shows = _part(system, block, condition, gradient)
+        # So is a part that is not halved.
+        if not system.checks.settle((shows & (part < 0.5 * before)).any())[0]:
+            break
+        _, dr = system.correct(system.backend.xp.zeros_like(block), gradient)
+        block, before = system.binary("add", block, dr), part
+    return Scaled(block, r.exponents)
+
+
+@np.errstate(all="ignore")
+def _part(
+    system: System, r: Block, condition: np.ndarray, gradient: Block | None = None
+) -> tuple[Block, Block]:
+    """Return bounds of the parts of residuals in the range of A, and whether squares show them.
+
+    `gradient` is ``A^H W r``, in float64 by default; its sign and conjugate change no modulus.
+    """
+    xp, field = system.backend.xp, system.kind.is_complex
+    a, r = (to_native(xp, block, field) for block in (system.a, r))
+    weighted = r if system.weight is None else to_native(xp, system.weight, field) * r
+    if gradient is None:
+        found = a.swapaxes(-1, -2) @ weighted.conj()
+    else:
+        found = to_native(xp, gradient, field)
+    part = xp.asarray(condition)[..., None] * (abs(found) ** 2).sum(axis=-2) ** 0.5
+    return part, part > _PART * (r.conj() * weighted).real.sum(axis=-2) ** 0.5

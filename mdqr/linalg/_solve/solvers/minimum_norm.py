@@ -17,16 +17,14 @@ import numpy as np
 from mdqr._backend.blocks import native_abs
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
+from mdqr.linalg._inverse.rounds import approximate_inverse
 from mdqr.linalg._shared.operands import Callback, precision_for
 from mdqr.linalg._solve.answer import Answer, Part
 from mdqr.linalg._solve.householder.augmented import Solution
 from mdqr.linalg._solve.householder.componentwise import lowest_bits, of_products
-from mdqr.linalg._solve.minimum_norm.basis import Basis
-from mdqr.linalg._solve.minimum_norm.wide import Wide
-from mdqr.linalg._solve.problem import Conditioned, Problem
-from mdqr.linalg._solve.rank import SMALL
-from mdqr.linalg._solve.refine.rounds import approximate_inverse
+from mdqr.linalg._solve.problem import SMALL, Conditioned, Problem
 from mdqr.linalg._solve.system import Scaled
+from mdqr.linalg._solve.wide import Basis, Wide
 
 _LEVELS = (2, 4)
 _MOST_STEPS, _MOST_ROUNDS = 100, 6

@@ -9,12 +9,12 @@ import numpy as np
 from mdqr._backend.protocol import MOST_COLUMNS, MOST_ROWS, SmallSolution, small_systems
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._inverse.approximate_inverse import UP
 from mdqr.linalg._shared.caller import LSTSQ
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.answer import Answer, Report, moduli
-from mdqr.linalg._solve.rank import SMALL
-from mdqr.linalg._solve.refine.approximate_inverse import UP
+from mdqr.linalg._solve.problem import SMALL
 from mdqr.linalg._solve.system import Scaled, System, added, inner_products
 
 

@@ -19,11 +19,10 @@ from mdqr._backend.blocks import from_native, to_native, turned
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._inverse import split
+from mdqr.linalg._inverse.split import Halves
 from mdqr.linalg._products.exact import product as exact
-from mdqr.linalg._shared.operands import precision_for
-from mdqr.linalg._solve.refine import split
-from mdqr.linalg._solve.refine.split import Halves
-from mdqr.linalg._solve.system import Items, taken
+from mdqr.linalg._shared.operands import Items, precision_for, taken
 
 U = 2.0**-53
 # In place of a number of limbs: a product of halves of float64.

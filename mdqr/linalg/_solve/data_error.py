@@ -11,12 +11,13 @@ import numpy as np
 from mdqr._backend.blocks import from_native, to_native, turned
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
+from mdqr.linalg._inverse.approximate_inverse import ApproximateInverse, U
+from mdqr.linalg._inverse.rounds import approximate_inverse
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.data_error import Errors, operand_errors
 from mdqr.linalg._shared.operands import Inputs
-from mdqr.linalg._solve.refine.approximate_inverse import ApproximateInverse, U
-from mdqr.linalg._solve.refine.rounds import approximate_inverse
 from mdqr.linalg._solve.system import Scaled, System
+from mdqr.linalg._solve.wide import Wide
 
 # Conditions up to which products in float64 bound what they leave closely.
 _FLOAT64 = 2.0**30
@@ -174,6 +175,47 @@ def moved(system: System, b: Scaled, r: Scaled, x: Block, errors: DataErrors) ->
     found = (by_fit + by_residual / (1.0 - rate)) / (1.0 - rate)
     found = xp.where(rate < 1.0, found, xp.inf)
     return xp.ldexp(found, system.powers[..., :, None] + unit)
+
+
+@np.errstate(all="ignore")
+def moved_shortest(system: Wide, b: Scaled, x: Block, errors: DataErrors) -> Block:
+    """Return by how much errors of the data may move a minimum-norm solution of moduli x.
+
+    ``|A^+| (|g| + |dA| |h|) + |h|`` with ``|g| = |dA| |x| + |db|``, ``P = I - A^+ A``, ``C =
+    (A A^H)^-1``, ``|h| = |P| |dA^H| (|y| + |dy|)``, and ``|dy| = |C| (|g| + |dA| |dA^H| |y|) +
+    |A^+^H| |dA^H| |y|``, but for what changes make of ``A^+``; infinite where the errors may
+    make rows dependent. P projects: the modulus of an entry is at most the geometric mean of
+    those on the diagonal, in its row and in its column.
+    """
+    xp, kind, near = system.backend.xp, system.kind, system.powers[..., :, None]
+    up = system.tall.powers if system.rows is None else system.tall.powers - system.rows
+    c, down = system.backend.balance_columns(b.block, up, is_complex=kind.is_complex)
+    up, unit = system.tall.powers[..., :, None], (b.exponents - down)[..., None, :]
+    shift = near + unit
+    of_a = errors.a.of(xp, system.size(system.a), up - system.powers[..., None, :])
+    of_c = errors.b.of(xp, system.size(c), up - unit)
+    y = system.size(system.tall.triangle.solve(system.tall.triangle.solve(c, "C")))
+    inverse, held = system.inverses()
+    basis, diagonal = system.size(held), system.beside(held)
+    pseudo = system.backend.matmul(held, inverse.swapaxes(-1, -2), conj_b=True, kind=kind)
+    rows = system.size(pseudo)
+    change = of_a @ xp.ldexp(x, 2 * near - shift) + of_c
+    normal = system.size(
+        system.backend.matmul(inverse, inverse.swapaxes(-1, -2), conj_b=True, kind=kind)
+    )
+    turned = of_a.swapaxes(-1, -2) @ y
+    held_x = xp.ldexp(turned, system.squared)
+    y = y + normal @ (change + of_a @ held_x) + rows.swapaxes(-1, -2) @ held_x
+    turned = of_a.swapaxes(-1, -2) @ y
+    lowered = xp.ldexp(turned, near)
+    across = turned + basis @ (xp.ldexp(basis, near).swapaxes(-1, -2) @ lowered)
+    beside = xp.ldexp(diagonal, -near) * (diagonal * lowered).sum(axis=-2, keepdims=True)
+    across = xp.minimum(across, beside)
+    change = change + of_a @ xp.ldexp(across, system.squared)
+    rate = scaling.largest((of_a @ xp.ldexp(rows, system.squared)).sum(axis=-1), -1, 0.0)
+    rate = rate[..., None, None]
+    moved = (rows @ change + across) / (1.0 - rate)
+    return xp.ldexp(xp.where(rate < 1.0, moved, xp.inf), shift)
 
 
 def _sizes(system: System, block: Block) -> Block:

@@ -25,10 +25,10 @@ from mdqr._limbs.device import host_block, place_on_device_of
 from mdqr._limbs.planes import Block, widen
 from mdqr._precision import Precision
 from mdqr.linalg._factor.qr import qr
+from mdqr.linalg._inverse.approximate_inverse import UP
 from mdqr.linalg._shared.caller import Caller
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import Inputs, gather
-from mdqr.linalg._solve.refine.approximate_inverse import UP
 from mdqr.linalg._spectral.nearest import values_above_rounding
 from mdqr.linalg._spectral.norms import norm
 

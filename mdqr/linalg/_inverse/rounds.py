@@ -22,12 +22,8 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
-from mdqr.linalg._products.exact import product as exact
-from mdqr.linalg._shared import tuning
-from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._shared.operands import precision_for
-from mdqr.linalg._solve.refine import split
-from mdqr.linalg._solve.refine.approximate_inverse import (
+from mdqr.linalg._inverse import split
+from mdqr.linalg._inverse.approximate_inverse import (
     SPLIT,
     ApproximateInverse,
     Operand,
@@ -35,7 +31,11 @@ from mdqr.linalg._solve.refine.approximate_inverse import (
     U,
     largest_singular_value,
 )
-from mdqr.linalg._solve.refine.split import Halves
+from mdqr.linalg._inverse.split import Halves
+from mdqr.linalg._products.exact import product as exact
+from mdqr.linalg._shared import tuning
+from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.operands import precision_for
 
 # What is left is multiplied by at most this in each step.
 _MOST = 2.0**-6

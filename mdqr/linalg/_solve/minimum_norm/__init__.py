@@ -1,1 +1,0 @@
-"""Shortest solutions of systems with fewer rows than columns."""

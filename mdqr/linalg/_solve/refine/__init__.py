@@ -1,1 +1,0 @@
-"""Solutions by approximate inverses, refined to working precision."""
