@@ -201,7 +201,7 @@ def _plan(operand: Operand, x: Block, kind: Kind, checks: Checks) -> Plan | None
 
 
 def _fewest(operand: Operand, worst: float, most: tuple[float, float], least: int) -> int:
-    """Return the fewest limbs, at least `least`, whose products err little enough; 0 for none.
+    """Return the fewest limbs, at least `least`, whose products are accurate enough; 0 for none.
 
     `most` is allowed for products of one limb, and for others.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -19,7 +20,6 @@ from mdqr.linalg._shared.data_error import check_data_error
 from mdqr.linalg._shared.operands import (
     Callback,
     Inputs,
-    broadcast_batch,
     check_callback,
     data_precision,
     entry_unit,
@@ -27,7 +27,6 @@ from mdqr.linalg._shared.operands import (
     matrix_shape,
     memory_guard,
     precision_for,
-    right_hand_side,
     trim,
 )
 from mdqr.linalg._solve import rank as _rank
@@ -42,7 +41,7 @@ from mdqr.linalg._solve.data_error import (
     require_certain_zeros,
 )
 from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant
-from mdqr.linalg._solve.problem import Decisive, Problem
+from mdqr.linalg._solve.problem import Decisive, Problem, as_columns
 from mdqr.linalg._solve.solvers import small
 from mdqr.linalg._solve.system import System, Weights, weights_of
 from mdqr.linalg._solve.wide import Wide
@@ -294,19 +293,59 @@ def solved_for(
         if rtol is not None:
             solve = partial(solved_for, caller, rcond=0, method=method, callback=callback)
             return _by_rank(caller, inputs, rtol, basic, weights, solve)
-        data = data_precision(a, inputs.work), data_precision(b, inputs.work)
-        units = entry_unit(a, data[0]), entry_unit(b, data[1])
-        return _solved(
-            caller,
-            inputs,
-            data[0].eps,
-            units,
-            rcond,
-            weights,
-            method,
-            data_error,
-            callback,
-            verified,
+        precisions = data_precision(a, inputs.work), data_precision(b, inputs.work)
+        units = entry_unit(a, precisions[0]), entry_unit(b, precisions[1])
+        checks = Checks()
+        inputs, is_vector, batched = as_columns(caller, inputs)
+        errors = data_errors(function, data_error, units, inputs, is_vector, checks)
+        eps = precisions[0].eps
+        if data_error is not None:
+            eps = min(eps, 2.0 * relative_error(inputs.blocks[0], errors.a, inputs.is_complex))
+        request = _Request(caller, inputs, is_vector, errors, eps, rcond, weights, callback, checks)
+        return _result(_fit(request, method, verified=verified), batched)
+
+
+@dataclass(frozen=True)
+class _Request:
+    """A problem as it was given: `inputs` of one batch and with b as columns, and weights.
+
+    `eps` is that of the entries of a, `errors` are those of the data, and `checks` get what is
+    demanded of values.
+    """
+
+    caller: Caller
+    inputs: Inputs
+    is_vector: bool
+    errors: DataErrors
+    eps: float
+    rcond: float | None
+    weights: Any
+    callback: Callback | None
+    checks: Checks
+
+    def limit(self, work: Precision) -> float:
+        """Return the factor of condition numbers; if products are not small, ranks are decided."""
+        m, n = self.inputs.shape(0)[-2:]
+        limit = self.eps * max(m, n) if self.rcond is None else float(self.rcond)
+        return max(limit, min(m, n) * work.eps)
+
+    def weights_in(self, inputs: Inputs) -> Weights:
+        """Return the weights in the working precision of operands."""
+        return weights_of(self.caller.function, inputs, self.weights, self.checks)
+
+    def system(self, inputs: Inputs, weights: Weights) -> System:
+        """Return the scaled problem, or that of the minimum-norm solution."""
+        a = inputs.blocks[0]
+        return (Wide if a.shape[-2] < a.shape[-1] else System).of(
+            self.caller,
+            inputs.backend,
+            a,
+            self.checks,
+            kind=inputs.kind,
+            rows=weights.rows,
+            weight=weights.weight,
+            root=weights.root,
+            callback=self.callback,
         )
 
 
@@ -339,7 +378,7 @@ def _by_rank(
 ) -> LstsqResult:
     """Solve by numerical rank."""
     checks = Checks()
-    inputs, is_vector, batched = _checked(caller, inputs)
+    inputs, is_vector, batched = as_columns(caller, inputs)
     for name, block in zip(caller[1:], inputs.blocks, strict=True):
         checks.require_finite(caller.function, name, block, inputs.is_complex)
     parts = weights_of(caller.function, inputs, given, checks, zeros=True)
@@ -360,60 +399,35 @@ def _by_rank(
     return LstsqResult(x, residuals, rank if batched else int(rank), info)
 
 
-def _solved(
-    caller: Caller,
-    inputs: Inputs,
-    eps: float,
-    units: tuple[float, float],
-    rcond: float | None,
-    given: Any,
-    method: str,
-    data_error: Mapping[str, Any] | None,
-    callback: Callback | None,
-    verified: bool,
-) -> LstsqResult:
-    """Take the cheapest way that shows all digits."""
-    checks = Checks()
-    inputs, is_vector, batched = _checked(caller, inputs)
-    errors = data_errors(caller.function, data_error, units, inputs, is_vector, checks)
-    if data_error is not None:
-        eps = min(eps, 2.0 * relative_error(inputs.blocks[0], errors.a, inputs.is_complex))
+def _fit(request: _Request, method: str, *, verified: bool) -> Fit:
+    """Solve by one kernel call, or else by the first solver that shows all digits."""
+    inputs, is_vector, errors = request.inputs, request.is_vector, request.errors
     known = None
-    if given is None and callback is None:
-        known = small.solve(inputs, method, _limit(inputs, eps, rcond))
+    if request.weights is None and request.callback is None:
+        known = small.solve(inputs, method, request.limit(inputs.work))
     if known is not None and known.promised:
-        checks.settle()
+        request.checks.settle()
         # Statistics are made later, and the operands may be changed before.
         known = known.apart()
-        fit = Fit(known.inputs, known, None, is_vector, known.size, errors, None)
-        return _result(fit, batched)
-    problem, positive = _problem(caller, inputs, eps, rcond, given, errors, checks, callback)
+        return Fit(known.inputs, known, None, is_vector, known.size, errors, None)
+    problem, positive = _problem(request)
     found = choose(problem, method, known=known, verified=verified)
-    _rank.warn_if_deficient(caller, found.rank, problem.system.factored.columns)
+    _rank.warn_if_deficient(request.caller, found.rank, problem.system.factored.columns)
     found.warn()
     size = moduli(found.x, inputs.is_complex)
-    constant = has_constant(problem.inputs.blocks[0], inputs.kind, positive, checks)
-    fit = Fit(problem.inputs, found, positive, is_vector, size, errors, constant)
-    checks.settle()
-    return _result(fit, batched)
+    constant = has_constant(problem.inputs.blocks[0], inputs.kind, positive, request.checks)
+    request.checks.settle()
+    return Fit(problem.inputs, found, positive, is_vector, size, errors, constant)
 
 
-def _problem(
-    caller: Caller,
-    inputs: Inputs,
-    eps: float,
-    rcond: float | None,
-    given: Any,
-    errors: DataErrors,
-    checks: Checks,
-    callback: Callback | None,
-) -> tuple[Problem, Block | None]:
+def _problem(request: _Request) -> tuple[Problem, Block | None]:
     """Return the scaled problem, and which rows have positive weight; None for all."""
+    caller, inputs, checks = request.caller, request.inputs, request.checks
     for name, block in zip(caller[1:], inputs.blocks, strict=True):
         checks.require_finite(caller.function, name, block, inputs.is_complex)
-    weights = weights_of(caller.function, inputs, given, checks)
+    weights = request.weights_in(inputs)
     if weights.positive is not None:
-        require_certain_zeros(caller.function, errors, weights.positive, checks)
+        require_certain_zeros(caller.function, request.errors, weights.positive, checks)
         # What does not count neither has a size nor joins unknowns.
         counts = weights.positive[..., None]
         blocks = [inputs.backend.xp.where(counts, block, 0.0) for block in inputs.blocks]
@@ -423,52 +437,17 @@ def _problem(
         operands = inputs._replace(work=work)
 
         def decide(system: System, found: Decisive) -> np.ndarray:
-            return _rank.decide(system.factored, found, eps, rcond, operands)
+            return _rank.decide(system.factored, found, request.eps, request.rcond, operands)
 
         @cache
         def raised() -> Problem:
             higher = inputs._replace(work=work.next)
-            return in_precision(work.next, weights_of(caller.function, higher, given, checks))
+            return in_precision(work.next, request.weights_in(higher))
 
-        system = _system(caller, operands, weights, checks, callback)
-        limit = _limit(operands, eps, rcond)
-        return Problem(system, operands.blocks[1], operands, limit, decide, callback, raised)
+        system = request.system(operands, weights)
+        return Problem(system, operands.blocks[1], operands, request.limit(work), decide, raised)
 
     return in_precision(inputs.work, weights), weights.positive
-
-
-def _system(
-    caller: Caller, inputs: Inputs, weights: Weights, checks: Checks, callback: Callback | None
-) -> System:
-    """Return the scaled problem, or that of the shortest solution."""
-    a = inputs.blocks[0]
-    return (Wide if a.shape[-2] < a.shape[-1] else System).of(
-        caller,
-        inputs.backend,
-        a,
-        checks,
-        kind=inputs.kind,
-        rows=weights.rows,
-        weight=weights.weight,
-        root=weights.root,
-        callback=callback,
-    )
-
-
-def _limit(inputs: Inputs, eps: float, rcond: float | None) -> float:
-    """Return what conditions are multiplied by: where that is not small, ranks are decided."""
-    m, n = inputs.shape(0)[-2:]
-    limit = eps * max(m, n) if rcond is None else float(rcond)
-    return max(limit, min(m, n) * inputs.work.eps)
-
-
-def _checked(caller: Caller, inputs: Inputs) -> tuple[Inputs, bool, bool]:
-    """Return the operands with one batch shape, whether b is a vector, and whether a batch."""
-    function, field = caller.function, inputs.is_complex
-    m, _ = matrix_shape(function, caller.a, inputs.shape(0))
-    right, is_vector = right_hand_side(function, inputs.blocks[1], inputs.shape(1), m)
-    batch, blocks = broadcast_batch(function, [inputs.blocks[0], right], field)
-    return inputs._replace(blocks=blocks), is_vector, bool(batch)
 
 
 def _result(fit: Fit, batched: bool) -> LstsqResult:

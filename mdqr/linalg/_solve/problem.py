@@ -12,7 +12,15 @@ import numpy as np
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.condition import Condition, condition
-from mdqr.linalg._shared.operands import Callback, Inputs, Items, taken
+from mdqr.linalg._shared.caller import Caller
+from mdqr.linalg._shared.operands import (
+    Inputs,
+    Items,
+    broadcast_batch,
+    matrix_shape,
+    right_hand_side,
+    taken,
+)
 from mdqr.linalg._solve.system import System
 from mdqr.linalg._solve.wide import Wide
 
@@ -25,6 +33,18 @@ class Decisive(NamedTuple):
 
     value: np.ndarray
     vector: np.ndarray
+
+
+def as_columns(caller: Caller, inputs: Inputs) -> tuple[Inputs, bool, bool]:
+    """Return the operands with one batch shape and b as columns.
+
+    Also whether b is a vector, and whether there is a batch.
+    """
+    function, field = caller.function, inputs.is_complex
+    m, _ = matrix_shape(function, caller.a, inputs.shape(0))
+    right, is_vector = right_hand_side(function, inputs.blocks[1], inputs.shape(1), m)
+    batch, blocks = broadcast_batch(function, [inputs.blocks[0], right], field)
+    return inputs._replace(blocks=blocks), is_vector, bool(batch)
 
 
 class Conditioned(NamedTuple):
@@ -49,7 +69,6 @@ class Problem:
     inputs: Inputs
     limit: float
     decide: Callable[[System, Decisive], np.ndarray]
-    callback: Callback | None
     raised: Callable[[], Problem]
     lower: Problem | None = None
 
@@ -92,7 +111,7 @@ class Problem:
 
     @cached_property
     def _decided(self) -> np.ndarray:
-        """Which matrices `decide_early` has seen."""
+        """The matrices, of bool, that `decide_early` has decided."""
         return np.zeros(self.batch, dtype=bool)
 
     @cached_property
@@ -101,6 +120,5 @@ class Problem:
         system = self.system
         estimate = condition(system.factored.triangle)
         value, vector = system.checks.settle(estimate.value, estimate.vector)
-        if self.callback is not None:
-            self.callback("condition", 1, 1)
+        system.report("condition", 1, 1)
         return Conditioned(estimate, value, self.decide(system, Decisive(value, vector)))

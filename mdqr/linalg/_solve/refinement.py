@@ -22,7 +22,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._inverse.approximate_inverse import UP, ApproximateInverse
-from mdqr.linalg._shared.operands import Callback, precision_for
+from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._solve.householder.augmented import Solution
 from mdqr.linalg._solve.system import System, added
 
@@ -53,8 +53,7 @@ class Refinement:
     """A scaled problem, its approximate inverse, and right-hand sides near 1.
 
     The sizes are moduli of leading limbs; that of the weights is 1.0 for none. `steps` gets the
-    leading limbs of every step, and `callback` is called as ``callback("refine", done, total)``
-    after each.
+    leading limbs of every step.
     """
 
     system: System
@@ -63,18 +62,15 @@ class Refinement:
     a_size: Block
     b_size: Block
     weight_size: Block | float
-    callback: Callback | None = None
     steps: list[Block] = field(default_factory=list)
 
     @classmethod
-    def of(
-        cls, system: System, inverse: ApproximateInverse, b: Block, callback: Callback | None
-    ) -> Refinement:
+    def of(cls, system: System, inverse: ApproximateInverse, b: Block) -> Refinement:
         """Compute the sizes."""
         xp, is_complex = system.backend.xp, system.kind.is_complex
         a, b_size = (xp.abs(to_native(xp, block, is_complex)) for block in (system.a, b))
         weight = 1.0 if system.weight is None else xp.abs(to_native(xp, system.weight, is_complex))
-        return cls(system, inverse, b, a, b_size, weight, callback)
+        return cls(system, inverse, b, a, b_size, weight)
 
     @cached_property
     def growth(self) -> float:
@@ -133,8 +129,8 @@ class Refinement:
         """Return what one step finds."""
         x = self.inverse.times(c)
         self.steps.append(self.native(x))
-        if self.callback is not None and len(self.steps) > 1:
-            self.callback("refine", len(self.steps) - 1, len(self.steps))
+        if len(self.steps) > 1:
+            self.system.report("refine", len(self.steps) - 1, len(self.steps))
         return x
 
     def sizes(self) -> list[Block]:

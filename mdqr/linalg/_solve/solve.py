@@ -26,12 +26,10 @@ from mdqr.linalg._shared.operands import (
     Callback,
     Inputs,
     as_array,
-    broadcast_batch,
     check_callback,
     gather,
     matrix_shape,
     memory_guard,
-    right_hand_side,
     square_order,
 )
 from mdqr.linalg._solve.answer import Answer
@@ -39,7 +37,7 @@ from mdqr.linalg._solve.choose import check_method, choose
 from mdqr.linalg._solve.data_error import NAMES
 from mdqr.linalg._solve.deficiency import require_columns
 from mdqr.linalg._solve.info import Data, info_of, warn_if_undetermined
-from mdqr.linalg._solve.problem import Decisive, Problem
+from mdqr.linalg._solve.problem import Decisive, Problem, as_columns
 from mdqr.linalg._solve.rank import require_regular
 from mdqr.linalg._solve.solvers import small
 from mdqr.linalg._solve.system import System
@@ -244,10 +242,8 @@ def _solved(
     return_info: bool,
 ) -> Any:
     """Take the cheapest way that shows all digits."""
-    function, n = caller.function, inputs.shape(0)[-1]
-    right, is_vector = right_hand_side(function, inputs.blocks[1], inputs.shape(1), n)
-    _, blocks = broadcast_batch(function, [inputs.blocks[0], right], inputs.is_complex)
-    inputs = inputs._replace(blocks=blocks)
+    inputs, is_vector, _ = as_columns(caller, inputs)
+    n = inputs.shape(0)[-1]
     data = Data(caller, inputs, given, is_vector).with_errors(data_error)
     known = None if callback else small.solve(inputs, method, n * inputs.work.eps)
     if known is not None and known.promised:
@@ -287,7 +283,7 @@ def _problem(data: Data, callback: Callback | None) -> Problem:
         def raised() -> Problem:
             return in_precision(work.next)
 
-        return Problem(system, b, operands, n * work.eps, decide, callback, raised)
+        return Problem(system, b, operands, n * work.eps, decide, raised)
 
     return in_precision(inputs.work)
 

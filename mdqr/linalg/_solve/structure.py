@@ -1,4 +1,4 @@
-"""What the positions of zeros tell: unknowns that are zero, and blocks that are separate problems.
+"""Positions of zeros: unknowns that they make zero, and blocks that are separate problems.
 
 A matching gives each column a row of its own in which it is not zero, or if there are fewer rows
 each row a column. Lines that others can take the partner of are loose, and so are those partners:

@@ -115,6 +115,11 @@ class System:
             line=line,
         )
 
+    def report(self, stage: str, done: int, total: int) -> None:
+        """Report progress to the callback, if there is one."""
+        if self.callback is not None:
+            self.callback(stage, done, total)
+
     @cached_property
     def order(self) -> Block | None:
         """The order of the rows in the factorisation ``(..., m)``; None keeps them."""

@@ -10,8 +10,8 @@ of ``sqrt(W) A`` in working precision, each step computes
 where r and dr are zero for square A. Each step multiplies the error by a small multiple of
 ``eps * condition`` whatever the size of r (A. Bjorck 1967). The last update is rounded correctly.
 
-Residuals that are asked for later are corrected in the same way, where a residual of the rounded
-solution is not near that of the exact one.
+Residuals are corrected by the same equations, where that of the rounded solution is not near that
+of the exact one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from mdqr._backend.blocks import to_native
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.condition import Condition
-from mdqr.linalg._shared.operands import Callback
 from mdqr.linalg._solve.system import UNDERFLOW, Scaled, System
 
 MAX_STEPS = 3
@@ -52,9 +51,7 @@ class Solution:
         return len(self.sizes) - 1
 
 
-def refine(
-    system: System, b: Block, eps: float, floor: Block, callback: Callback | None = None
-) -> Solution:
+def refine(system: System, b: Block, eps: float, floor: Block) -> Solution:
     """Solve, then correct until no component changes by more than `eps` of itself.
 
     Parameters
@@ -67,8 +64,6 @@ def refine(
         The unit of the bound.
     floor : Block
         Components below ``floor * max |x|`` need not converge: float64 of the batch shape.
-    callback : callable, optional
-        Called as ``callback("refine", done, total)``.
 
     Returns
     -------
@@ -91,8 +86,7 @@ def refine(
         change = scaling.leading(dx, field_)
         size = scaling.leading(solution.x, field_)
         solution.sizes.append(scaling.largest(change, -2, 0.0))
-        if callback is not None:
-            callback("refine", step + 1, MAX_STEPS)
+        system.report("refine", step + 1, MAX_STEPS)
         if step + 1 == MAX_STEPS:
             break
         largest = scaling.largest(size, -2, 0.0, keepdims=True)

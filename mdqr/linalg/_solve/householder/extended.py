@@ -16,7 +16,6 @@ import numpy as np
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
-from mdqr.linalg._shared.operands import Callback
 from mdqr.linalg._solve.householder.augmented import Solution
 from mdqr.linalg._solve.system import System
 
@@ -139,7 +138,7 @@ class Extension:
 
 
 def refine_further(
-    system: System, b: Block, before: Solution, extension: Extension, callback: Callback | None
+    system: System, b: Block, before: Solution, extension: Extension
 ) -> tuple[Solution, Step]:
     """Refine until no component changes by eps of the work, or a step does not halve the last.
 
@@ -153,8 +152,6 @@ def refine_further(
         What `refine` found.
     extension : Extension
         The arithmetic of x and r from here on.
-    callback : callable or None
-        Called as ``callback("refine", done, total)``.
 
     Returns
     -------
@@ -180,8 +177,7 @@ def refine_further(
         converged &= (size > 0).all(axis=-2, keepdims=True) | (change == 0)
         done, now = system.checks.settle(converged.all(), moved)
         stop = bool(done) or more == 0 or not bool((now < _PROGRESS * last).any())
-        if callback is not None:
-            callback("refine", len(sizes) - 1, len(sizes) - (1 if stop else 0))
+        system.report("refine", len(sizes) - 1, len(sizes) - (1 if stop else 0))
         if stop:
             break
         last = now

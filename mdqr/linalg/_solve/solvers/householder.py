@@ -55,7 +55,7 @@ class _Refined(Answer):
         limit, field = contraction_limit(system, estimate, eps), system.kind.is_complex
         for piece in _pieces(system, self._problem.given):
             b, powers = system.backend.balance_columns(piece, system.rows, is_complex=field)
-            solution = refine(system, b, eps, limit, self._problem.callback)
+            solution = refine(system, b, eps, limit)
             error = normwise_bound(system, b, solution, estimate, limit, eps)
             parts.append(Part(piece, b, powers, solution, error[..., None, :]))
         return parts
@@ -66,12 +66,12 @@ class _Refined(Answer):
         alone = separated(self.system, joined)
         if alone is not None:
             self._system, self._parts = alone, self._refine(alone)
-        system, callback = self.system, self._problem.callback
+        system = self.system
         limit = contraction_limit(system, self._estimate, work.eps)
         inverse = Inverse(system, joined, work.eps, limit)
         for part in self._parts:
             extension = Extension(system, work, int(part.b.shape[-1]))
-            part.solution, step = refine_further(system, part.b, part.solution, extension, callback)
+            part.solution, step = refine_further(system, part.b, part.solution, extension)
             lost = system.underflow(part.given, part.b, part.powers)
             error = bound_components(system, inverse, part.b, step, extension, lost)
             part.error = error + extension.rounding(part.solution.x, step.dx)

@@ -59,14 +59,13 @@ def solve(problem: Problem, *, at_any_cost: bool = False) -> Answer | None:
 
 def _climbed(problem: Problem, inverse: ApproximateInverse) -> Answer | None:
     """Return the answers of a ladder."""
-    system, given, callback = problem.system, problem.given, problem.callback
-    if callback is not None:
-        callback("factor", system.columns, system.columns)
-        callback("condition", 1, 1)
+    system, given = problem.system, problem.given
+    system.report("factor", system.columns, system.columns)
+    system.report("condition", 1, 1)
     b, powers = system.backend.balance_columns(
         given, system.rows, is_complex=system.kind.is_complex
     )
-    climbed = climb(Refinement.of(system, inverse, b, callback))
+    climbed = climb(Refinement.of(system, inverse, b))
     if climbed is None:
         return None
     part = Part(given, b, powers, *climbed)

@@ -18,7 +18,7 @@ from mdqr._backend.blocks import native_abs
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr.linalg._inverse.rounds import approximate_inverse
-from mdqr.linalg._shared.operands import Callback, precision_for
+from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._solve.answer import Answer, Part
 from mdqr.linalg._solve.householder.augmented import Solution
 from mdqr.linalg._solve.householder.componentwise import lowest_bits, of_products
@@ -74,7 +74,7 @@ class _MinimumNorm(Answer):
         if problem.is_empty:
             solution, error = _of_nothing(system, c)
         else:
-            refinement = _Refinement(system, basis, given, c, powers, problem.callback)
+            refinement = _Refinement(system, basis, given, c, powers)
             solution, error = refinement.solved()
         part = Part(given, c, powers, solution, error)
         super().__init__(system, [part], problem.inputs, condition, rank)
@@ -109,7 +109,7 @@ class _MinimumNorm(Answer):
 @np.errstate(all="ignore")
 def solve(problem: Problem) -> Answer | None:
     """Solve by an approximate inverse in float64; None unless all have all digits."""
-    system, callback = problem.system, problem.callback
+    system = problem.system
     assert isinstance(system, Wide)
     made = approximate_inverse(
         system.backend, system.tall.a, system.checks, kind=system.kind, most=1
@@ -119,9 +119,8 @@ def solve(problem: Problem) -> Answer | None:
     inverse = made[0]
     if not (inverse.condition * problem.limit < SMALL).all():
         return None
-    if callback is not None:
-        callback("factor", system.tall.columns, system.tall.columns)
-        callback("condition", 1, 1)
+    system.report("factor", system.tall.columns, system.tall.columns)
+    system.report("condition", 1, 1)
     basis = Basis.of_inverse(system, inverse)
     found = _MinimumNorm(problem, basis, "refine", inverse.condition)
     return found if found.promised else None
@@ -167,7 +166,7 @@ class _Correction(NamedTuple):
 
 
 class _Level:
-    """Corrections of so many limbs, for what y and v leave: ``w = A^H y - v``, ``s = c - A v``."""
+    """Corrections of y in so many limbs, from the residuals ``A^H y - v`` and ``c - A v``."""
 
     def __init__(self, system: Wide, w: Block | None, s: Block, limbs: int) -> None:
         self.kind, self.system = system.kind._replace(limbs=limbs), system
@@ -177,7 +176,7 @@ class _Level:
         self.w = None if w is None else first(w, field, limbs)
 
     def rest(self, h: Block | None) -> Block:
-        """Return what is left of c once x is ``v + h``."""
+        """Return the residual ``c - A (v + h)``."""
         if h is None:
             return self.s
         system, kind = self.system, self.kind
@@ -211,7 +210,6 @@ class _Refinement:
     given: Block
     c: Block
     powers: Block
-    callback: Callback | None
     sizes: list[Block] = field(default_factory=list)
 
     def solved(self) -> tuple[Solution, Block]:
@@ -285,8 +283,7 @@ class _Refinement:
             self.sizes.append(size)
             share = xp.where(size > 0.0, size / self.sizes[0], 0.0).max()
             (share,) = system.checks.settle(share)
-            if self.callback is not None:
-                self.callback("refine", len(self.sizes) - 1, len(self.sizes))
+            system.report("refine", len(self.sizes) - 1, len(self.sizes))
             limbs, before = level.kind.limbs, known
             known = -np.log2(float(share))
             if found is not None:

@@ -125,8 +125,8 @@ def solve(problem: Problem) -> Answer | None:
 
     None where that is something else, or not all digits are shown.
     """
-    system, given, inputs, limit, callback = (
-        problem.system, problem.given, problem.inputs, problem.limit, problem.callback
+    system, given, inputs, limit = (
+        problem.system, problem.given, problem.inputs, problem.limit
     )  # fmt: skip
     backend = system.backend
     m, n = system.a.shape[-2:]
@@ -143,17 +143,25 @@ def solve(problem: Problem) -> Answer | None:
     kind = Kind(precision_for(held).limbs, False)
     found = planes.first_limbs(found, False, kind.limbs)
     g, c = found[:, :n, :n], found[:, :n, n:]
-    normal = System(system.caller, backend, kind, g, system.checks, g, np.zeros(n, dtype=np.int64))
+    normal = System(
+        system.caller,
+        backend,
+        kind,
+        g,
+        system.checks,
+        g,
+        np.zeros(n, dtype=np.int64),
+        callback=system.callback,
+    )
     made = approximate_inverse(backend, g, system.checks, kind=kind)
     if made is None or not made[1].all():
         return None
     condition = np.sqrt(made[0].condition)
     if not (condition * limit < SMALL).all():
         return None
-    if callback is not None:
-        callback("factor", n, n)
-        callback("condition", 1, 1)
-    equations = Refinement.of(normal, made[0], c, callback)
+    system.report("factor", n, n)
+    system.report("condition", 1, 1)
+    equations = Refinement.of(normal, made[0], c)
     climbed = climb(equations)
     if climbed is None:
         return None
