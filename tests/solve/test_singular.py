@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 import mdqr
-from mdqr._limbs import planes
 from mdqr.linalg import lstsq, solve
-from mdqr.linalg._inverse import rounds
-from mdqr.linalg._solve.problem import Problem
+from mdqr.linalg._solve.problem import SMALL, Problem
 
 
 def verdicts(call, a, b):
@@ -55,21 +53,22 @@ def test_verdicts_do_not_depend_on_early_decisions(precision, shape, monkeypatch
     assert any(isinstance(each, bytes) for each in early)
 
 
-def test_no_inverse_of_a_singular_matrix_gets_all_limbs_of_the_next_precision(monkeypatch):
-    """The search for one took six times as long as the factorisation that refuses the matrix."""
-    limbs, further = [], rounds._further
+def test_no_further_round_follows_a_doubtful_estimate(monkeypatch):
+    """Inverses in the next precision took six times as long as the verdict on the matrix."""
+    doubtful, decide = [], Problem.decide_early
 
-    def watched(*args):
-        found = further(*args)
-        limbs.append(0 if found is None else planes.limb_count(found, False))
-        return found
+    def watched(problem, condition):
+        if problem.lower is not None:
+            doubtful.append(float(condition) * problem.lower.limit >= SMALL)
+        decide(problem, condition)
 
-    monkeypatch.setattr(rounds, "_further", watched)
+    monkeypatch.setattr(Problem, "decide_early", watched)
     rng = np.random.default_rng(1)
     for n in (70, 80):
         a = rng.integers(-9, 10, (n, n)).astype(float)
         a[:, n // 2] = a[:, 0] + a[:, 1]
         with pytest.raises(np.linalg.LinAlgError, match=f"column {n // 2} depends"):
             solve(mdqr.array(a, precision=mdqr.qd), np.ones(n))
-    assert limbs
-    assert max(limbs) < mdqr.od.limbs
+        assert doubtful[-1]
+        assert sum(doubtful) == 1
+        doubtful.clear()
