@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -305,8 +304,7 @@ def solved_for(
         return _result(_fit(request, method, verified=verified), batched)
 
 
-@dataclass(frozen=True)
-class _Request:
+class _Request(NamedTuple):
     """A problem as it was given: `inputs` of one batch and with b as columns, and weights.
 
     `eps` is that of the entries of a, `errors` are those of the data, and `checks` get what is

@@ -13,21 +13,24 @@ _DET = _FACTOR + "determinants."
 
 # Solutions by approximate inverses, in steps. Errors of residuals show where limbs are few: steps
 # of od end long before.
-_INVERSE = _SOLVE + "refine.approximate_inverse:"
+_INVERSE = _LINALG + "_inverse."
+_APPROXIMATE = _INVERSE + "approximate_inverse:"
 _STEPS = (solutions.SQUARE, solutions.TALL)
 REFINED = (
-    Mutant(_INVERSE + "ApproximateInverse.correction", _STEPS, "1"),
-    Mutant(_INVERSE + "ApproximateInverse.correction", _STEPS, argument="delta", precisions=NOT_OD),
-    Mutant(_SOLVE + "refine.refinement:Refinement._products", _STEPS, precisions=("dd", "qd")),
-    Mutant(_SOLVE + "solvers.ladder:climb", (solutions.NORMAL,), "1", precisions=("d",)),
-    Mutant(_INVERSE + "Operand.measured", (factored.INVERSES,), "rate"),
-    Mutant(_INVERSE + "Operand.measured", (factored.INVERSES,), "rows"),
-    Mutant(_INVERSE + "Operand.off", (factored.INVERSES,)),
-    Mutant(_INVERSE + "Gram.inverse", (factored.INVERSES,), "rate"),
-    Mutant(_INVERSE + "Gram.inverse", (factored.INVERSES,), "rows"),
-    Mutant(_INVERSE + "constant", (factored.INVERSES,)),
-    Mutant(_SOLVE + "refine.split:error_norm", (factored.HALVES,)),
-    Mutant(_SOLVE + "refine.split:error_of_rows", (factored.HALVES,)),
+    Mutant(_APPROXIMATE + "ApproximateInverse.correction", _STEPS, "1"),
+    Mutant(
+        _APPROXIMATE + "ApproximateInverse.correction", _STEPS, argument="delta", precisions=NOT_OD
+    ),
+    Mutant(_SOLVE + "refinement:Refinement._products", _STEPS, precisions=("dd", "qd")),
+    Mutant(_SOLVE + "refinement:climb", (solutions.NORMAL,), "1", precisions=("d",)),
+    Mutant(_APPROXIMATE + "Operand.measured", (factored.INVERSES,), "rate"),
+    Mutant(_APPROXIMATE + "Operand.measured", (factored.INVERSES,), "rows"),
+    Mutant(_APPROXIMATE + "Operand.off", (factored.INVERSES,)),
+    Mutant(_APPROXIMATE + "Gram.inverse", (factored.INVERSES,), "rate"),
+    Mutant(_APPROXIMATE + "Gram.inverse", (factored.INVERSES,), "rows"),
+    Mutant(_APPROXIMATE + "constant", (factored.INVERSES,)),
+    Mutant(_INVERSE + "split:error_norm", (factored.HALVES,)),
+    Mutant(_INVERSE + "split:error_of_rows", (factored.HALVES,)),
 )
 
 # By Householder QR.
@@ -42,23 +45,23 @@ HOUSEHOLDER = (
     Mutant(_BY_QR + "componentwise:_error_of_f", _QR),
     Mutant(_BY_QR + "componentwise:_error_of_g", _QR[::-1], precisions=("dd", "qd", "od")),
     Mutant(_BY_QR + "componentwise:Evaluated.error", (factored.RESIDUALS,), precisions=("d",)),
-    Mutant(_BY_QR + "pseudo_inverse:Inverse.bound", _QR),
-    Mutant(_BY_QR + "pseudo_inverse:Inverse._measured", _LEFT, "0"),
-    Mutant(_BY_QR + "pseudo_inverse:Inverse._measured", _LEFT, "1"),
-    Mutant(_BY_QR + "pseudo_inverse:Inverse._estimated", _LEFT, "0"),
-    Mutant(_BY_QR + "pseudo_inverse:Inverse._estimated", _LEFT, "1"),
+    Mutant(_BY_QR + "componentwise:Inverse.bound", _QR),
+    Mutant(_BY_QR + "componentwise:Inverse._measured", _LEFT, "0"),
+    Mutant(_BY_QR + "componentwise:Inverse._measured", _LEFT, "1"),
+    Mutant(_BY_QR + "componentwise:Inverse._estimated", _LEFT, "0"),
+    Mutant(_BY_QR + "componentwise:Inverse._estimated", _LEFT, "1"),
     Mutant(_BY_QR + "extended:Extension.rounding", _QR, precisions=("d", "dd")),
 )
 
 # Shortest solutions.
 _WIDE = (solutions.WIDE, solutions.WIDE_BY_QR, solutions.HARD_WIDE)
-_SHORT = _SOLVE + "minimum_norm."
+_SHORT = _SOLVE + "wide:"
 MINIMUM_NORM = (
-    Mutant(_SHORT + "basis:Basis.bound", _WIDE),
-    Mutant(_SHORT + "basis:Basis.bound", _WIDE, argument="error"),
-    Mutant(_SHORT + "basis:Basis.bound", (factored.SHORTEST,), argument="g"),
-    Mutant(_SHORT + "basis:Basis.of_inverse", (factored.SHORTEST,), "rate"),
-    Mutant(_SHORT + "basis:Basis.of_factors", (factored.SHORTEST,), "rate", precisions=NOT_OD),
+    Mutant(_SHORT + "Basis.bound", _WIDE),
+    Mutant(_SHORT + "Basis.bound", _WIDE, argument="error"),
+    Mutant(_SHORT + "Basis.bound", (factored.SHORTEST,), argument="g"),
+    Mutant(_SHORT + "Basis.of_inverse", (factored.SHORTEST,), "rate"),
+    Mutant(_SHORT + "Basis.of_factors", (factored.SHORTEST,), "rate", precisions=NOT_OD),
     Mutant(
         _SOLVE + "solvers.minimum_norm:_Refinement._summed", _WIDE, precisions=("dd", "qd", "od")
     ),
@@ -89,20 +92,20 @@ ANSWERS = (
     ),
     Mutant("mdqr._backend.host.backend:HostBackend.lstsq_small", (_LSTSQ,), "error"),
     Mutant("mdqr._backend.host.backend:HostBackend.solve_small", (_SQUARE,), "error"),
-    Mutant(_SHORT + "deficient:_solution", (Tests(_CLOSE, "{}-basic"),), "bound"),
-    Mutant(_SHORT + "deficient:_shortest", (Tests(_CLOSE, "{}-by rank"),), "1", precisions=("od",)),
+    Mutant(_SOLVE + "by_rank:_solution", (Tests(_CLOSE, "{}-basic"),), "bound"),
+    Mutant(_SOLVE + "by_rank:_shortest", (Tests(_CLOSE, "{}-by rank"),), "1", precisions=("od",)),
 )
 
 # For all data within their errors.
 _WITHIN = (data.TALL, data.SOLVE, data.INV)
 DATA = (
-    Mutant(_SOLVE + "reports.data_error:moved", _WITHIN),
-    Mutant(_SOLVE + "reports.data_error:solution_error", _WITHIN),
-    Mutant(_SOLVE + "reports.data_error:_inverses", _WITHIN, "0"),
-    Mutant(_SOLVE + "reports.data_error:_inverses", _WITHIN, "1"),
-    Mutant(_SOLVE + "reports.data_error:_of_float64", _WITHIN, "0"),
-    Mutant(_SOLVE + "reports.data_error:_of_float64", _WITHIN, "1"),
-    Mutant(_SHORT + "wide:Wide.moved", (data.WIDE,)),
+    Mutant(_SOLVE + "data_error:moved", _WITHIN),
+    Mutant(_SOLVE + "data_error:solution_error", _WITHIN),
+    Mutant(_SOLVE + "data_error:_inverses", _WITHIN, "0"),
+    Mutant(_SOLVE + "data_error:_inverses", _WITHIN, "1"),
+    Mutant(_SOLVE + "data_error:_of_float64", _WITHIN, "0"),
+    Mutant(_SOLVE + "data_error:_of_float64", _WITHIN, "1"),
+    Mutant(_SOLVE + "data_error:moved_shortest", (data.WIDE,)),
 )
 
 _DETERMINANT = Family("det", 25)
