@@ -61,3 +61,14 @@ def test_measured_times_were_found():
 def test_files_that_pages_outside_of_the_docs_link_to_are_there(page):
     found = re.findall(r"\]\((?!\w+:)([^)#]+)", page.read_text())
     assert [link for link in found if not (ROOT / link).is_file()] == []
+
+
+def test_files_that_the_page_of_the_architecture_names_are_there():
+    """So that who looks for the place of a change finds it."""
+    text = (ROOT / "docs/developer/architecture.md").read_text()
+    named = set(re.findall(r"`([\w/.]+\.(?:py|hpp|cpp|cu|def|txt)|[\w/]+/)`", text))
+    folders = [ROOT / name for name in ("mdqr", "kernels", "tests", "docs")]
+    paths = [path for folder in folders for path in (folder, *folder.rglob("*"))]
+    there = [f"/{path.relative_to(ROOT).as_posix()}{'/' * path.is_dir()}" for path in paths]
+    assert len(named) > 60
+    assert [name for name in named if not any(path.endswith(f"/{name}") for path in there)] == []

@@ -38,7 +38,7 @@ class Decisive(NamedTuple):
 def as_columns(caller: Caller, inputs: Inputs) -> tuple[Inputs, bool, bool]:
     """Return the operands with one batch shape and b as columns.
 
-    Also whether b is a vector, and whether there is a batch.
+    The flags are true for a vector b, and for a batch.
     """
     function, field = caller.function, inputs.is_complex
     m, _ = matrix_shape(function, caller.a, inputs.shape(0))

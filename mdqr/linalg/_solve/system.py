@@ -116,7 +116,7 @@ class System:
         )
 
     def report(self, stage: str, done: int, total: int) -> None:
-        """Report progress to the callback, if there is one."""
+        """Report progress to the callback, unless that is None."""
         if self.callback is not None:
             self.callback(stage, done, total)
 
