@@ -40,9 +40,9 @@ from mdqr.linalg._solve.data_error import (
     require_certain_zeros,
 )
 from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant
-from mdqr.linalg._solve.problem import Decisive, Problem, as_columns
+from mdqr.linalg._solve.problem import Decisive, Problem, Weights, as_columns, weights_of
 from mdqr.linalg._solve.solvers import small
-from mdqr.linalg._solve.system import System, Weights, weights_of
+from mdqr.linalg._solve.system import System
 from mdqr.linalg._solve.wide import Wide
 
 

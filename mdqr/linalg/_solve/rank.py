@@ -15,10 +15,9 @@ from mdqr.linalg._factor.condition import condition
 from mdqr.linalg._shared.caller import LSTSQ, Caller
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs
-from mdqr.linalg._solve.deficiency import deficient, triangle_of
 from mdqr.linalg._solve.householder.augmented import refine
 from mdqr.linalg._solve.problem import SMALL, Decisive
-from mdqr.linalg._solve.system import System
+from mdqr.linalg._solve.system import System, deficient, triangle_of
 
 _DEPENDENT_BITS = 8
 # So many multiply-adds take about a second in the highest precision.

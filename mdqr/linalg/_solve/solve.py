@@ -35,12 +35,11 @@ from mdqr.linalg._shared.operands import (
 from mdqr.linalg._solve.answer import Answer
 from mdqr.linalg._solve.choose import check_method, choose
 from mdqr.linalg._solve.data_error import NAMES
-from mdqr.linalg._solve.deficiency import require_columns
 from mdqr.linalg._solve.info import Data, info_of, warn_if_undetermined
 from mdqr.linalg._solve.problem import Decisive, Problem, as_columns
 from mdqr.linalg._solve.rank import require_regular
 from mdqr.linalg._solve.solvers import small
-from mdqr.linalg._solve.system import System
+from mdqr.linalg._solve.system import System, require_columns
 from mdqr.linalg._spectral.norms import norm
 from mdqr.linalg._spectral.rank import near_one
 from mdqr.linalg._spectral.svd import svdvals

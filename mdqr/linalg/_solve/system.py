@@ -1,27 +1,26 @@
-"""Scaled least-squares problems, and weights of their rows.
+"""Scaled least-squares problems, and messages for those whose columns depend on each other.
 
-Residuals, corrections and factorisations work on a `System`. Weights are powers of four, which rows
-take exactly, and factors near 1.
+Residuals, corrections and factorisations work on a `System`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any, NamedTuple, NoReturn
+from functools import cached_property
+from typing import NamedTuple, NoReturn
+
+import numpy as np
 
 from mdqr._backend.protocol import Backend
-from mdqr._core.promotion import to_block, together
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.householder import Factors
 from mdqr.linalg._factor.triangular import Triangle
-from mdqr.linalg._shared.caller import Caller
-from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._shared.operands import Callback, Inputs, Items, taken
-from mdqr.linalg._solve.deficiency import require_columns, triangle_of
+from mdqr.linalg._shared.caller import LSTSQ, Caller
+from mdqr.linalg._shared.checks import Checks, first_true, of_batch
+from mdqr.linalg._shared.operands import Callback, Items, taken
 
 # A limb that underflows loses less than half of 2^-1074, in both parts of a complex value.
 LOST = -1074
@@ -323,59 +322,57 @@ def inner_products(backend: Backend, kind: Kind, x: Block, y: Block) -> Block:
     return total[0] if kind.is_complex else total
 
 
-class Weights(NamedTuple):
-    """Weights ``4**rows[i] W``: W near 1 or 0, and its root, as columns ``(..., m, 1)``.
+def triangle_of(factors: Factors, caller: Caller, checks: Checks, line: str = "column") -> Triangle:
+    """Return the triangle R of a factorisation with at least as many rows as columns.
 
-    `positive`, bool ``(..., m)``, tells which are not zero. None stands for ones.
+    Demanded: no diagonal entry is exactly zero, and all entries are finite.
     """
+    return Triangle(
+        factors.backend,
+        factors.h[..., : factors.count, :],
+        kind=factors.kind,
+        function=caller.function,
+        checks=checks,
+        singular=lambda _, column, batch: deficient(caller, column, batch, line=line),
+    )
 
-    weight: Block | None
-    root: Block | None
-    rows: Block | None
-    positive: Block | None
 
+def deficient(
+    caller: Caller,
+    column: int,
+    batch: tuple[int, ...],
+    found: float = np.inf,
+    advice: str = "",
+    line: str = "column",
+) -> str:
+    """Return the message for a rank-deficient matrix; `advice` replaces that to leave it out.
 
-def weights_of(
-    function: str, inputs: Inputs, given: Any, checks: Checks, *, zeros: bool = False
-) -> Weights:
-    """Return the weights, their powers of four apart: rows of a and b take these exactly.
-
-    `zeros` lets rows be left out even if they are fewer than columns.
+    `line` is what messages call a column: "row" for those of the conjugate transpose.
     """
-    if given is None:
-        return Weights(None, None, None, None)
-    xp, shape = inputs.backend.xp, inputs.shape(0)[:-1]
-    block, field = to_block(given, inputs.work.limbs)
-    found = planes.value_shape(block, field)
-    if field:
-        raise ValueError(f"{function}: weights must be real; got complex ones")
-    if found != shape[-1:] and found != shape:
-        wanted = " or ".join(str(s) for s in dict.fromkeys([shape[-1:], shape]))
-        raise ValueError(f"{function}: weights must have shape {wanted}; got {found}")
-    a = inputs.blocks[0]
-    block = together([(a, inputs.is_complex), (block, False)], (a, given))[1][0]
-    checks.require(
-        (xp.isfinite(block[0]) & (block[0] >= 0)).all(), partial(_raise_for_weights, function)
+    size = "infinite" if np.isinf(found) else f"about {found:.1e}"
+    if caller == LSTSQ:
+        advice = advice or "leave it out, or let rtol say what counts as rank"
+    return (
+        f"{caller.function}: {caller.a} is {_what(caller)}: {line} {column} depends on the other "
+        f"{line}s"
+        f"{of_batch(batch)} (condition {size})" + (f"; {advice}" if advice else "")
     )
-    if a.shape[-2] < a.shape[-1] and not zeros:
-        checks.require((block[0] > 0).all(), partial(_raise_for_zero_weights, function))
-    block = planes.broadcast(block, False, shape)
-    bits = scaling.magnitude_bits(block, False)
-    rows = xp.where(bits > 0, (scaling.exponents_of(bits) + 1) // 2, 0)
-    block = inputs.backend.ldexp(block, -2 * rows)
-    root = inputs.backend.unary("sqrt", block, kind=inputs.kind.real)
-    columns = [block[..., None], root[..., None]]
-    if inputs.is_complex:
-        columns = [planes.complexify(column) for column in columns]
-    return Weights(columns[0], columns[1], rows, bits > 0)
 
 
-def _raise_for_weights(function: str) -> NoReturn:
-    raise ValueError(f"{function}: weights must be finite and not negative: 1 / variance")
+def require_columns(caller: Caller, checks: Checks, bits: Block, line: str = "column") -> None:
+    """Demand that no column is zero, from the bits of the leading magnitudes."""
+    largest = scaling.largest(bits, -2, 0)
+
+    def raise_error() -> NoReturn:
+        *batch, column = first_true(largest == 0)
+        raise np.linalg.LinAlgError(
+            f"{caller.function}: {caller.a} is {_what(caller)}: {line} {column} is zero"
+            f"{of_batch(tuple(batch))}" + ("; leave it out" if caller == LSTSQ else "")
+        )
+
+    checks.require((largest != 0).all(), raise_error)
 
 
-def _raise_for_zero_weights(function: str) -> NoReturn:
-    raise ValueError(
-        f"{function}: weights of fewer rows than columns must be positive: their solution is "
-        "exact, and weights change nothing; leave rows out that do not count"
-    )
+def _what(caller: Caller) -> str:
+    """Return the word for a matrix without full rank: square ones are singular."""
+    return "singular" if caller.wants_square else "rank deficient"

@@ -50,7 +50,7 @@ HOUSEHOLDER = (
     Mutant(_BY_QR + "componentwise:Inverse._measured", _LEFT, "1"),
     Mutant(_BY_QR + "componentwise:Inverse._estimated", _LEFT, "0"),
     Mutant(_BY_QR + "componentwise:Inverse._estimated", _LEFT, "1"),
-    Mutant(_BY_QR + "extended:Extension.rounding", _QR, precisions=("d", "dd")),
+    Mutant(_BY_QR + "augmented:Extension.rounding", _QR, precisions=("d", "dd")),
 )
 
 # Shortest solutions.

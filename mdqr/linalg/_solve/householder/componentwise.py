@@ -25,7 +25,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs import planes as _limbs
 from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.wide_range import product
-from mdqr.linalg._solve.householder.extended import Extension, Step
+from mdqr.linalg._solve.householder.augmented import Extension, Step
 from mdqr.linalg._solve.structure import Joined
 from mdqr.linalg._solve.system import LOST, UNDERFLOW, System
 

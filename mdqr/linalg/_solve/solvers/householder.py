@@ -14,9 +14,14 @@ import numpy as np
 from mdqr._limbs import scaling
 from mdqr._limbs.planes import Block
 from mdqr.linalg._solve.answer import Answer, Part
-from mdqr.linalg._solve.householder.augmented import contraction_limit, normwise_bound, refine
+from mdqr.linalg._solve.householder.augmented import (
+    Extension,
+    contraction_limit,
+    normwise_bound,
+    refine,
+    refine_further,
+)
 from mdqr.linalg._solve.householder.componentwise import Inverse, bound_components
-from mdqr.linalg._solve.householder.extended import Extension, refine_further
 from mdqr.linalg._solve.problem import Conditioned, Problem
 from mdqr.linalg._solve.structure import Joined, separated
 from mdqr.linalg._solve.system import System
