@@ -29,9 +29,9 @@ from mdqr.linalg._products.standard import (
 )
 from mdqr.linalg._roots.roots import RootsResult, companion, roots
 from mdqr.linalg._shared.info import Info
-from mdqr.linalg._solve.by_rank import RankInfo
 from mdqr.linalg._solve.info import LstsqInfo
 from mdqr.linalg._solve.lstsq import LstsqResult, lstsq
+from mdqr.linalg._solve.rank import RankInfo
 from mdqr.linalg._solve.solve import cond, inv, matrix_power, solve
 from mdqr.linalg._spectral.eigh import EighResult, eigh, eigvalsh
 from mdqr.linalg._spectral.info import SpectralInfo

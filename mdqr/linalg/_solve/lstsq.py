@@ -30,7 +30,6 @@ from mdqr.linalg._shared.operands import (
 )
 from mdqr.linalg._solve import rank as _rank
 from mdqr.linalg._solve.answer import moduli
-from mdqr.linalg._solve.by_rank import DeficientProblem, by_rank, weighted_rows
 from mdqr.linalg._solve.choose import check_method, choose
 from mdqr.linalg._solve.data_error import (
     NAMES,
@@ -41,6 +40,7 @@ from mdqr.linalg._solve.data_error import (
 )
 from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant
 from mdqr.linalg._solve.problem import Decisive, Problem, Weights, as_columns, weights_of
+from mdqr.linalg._solve.rank import DeficientProblem, by_rank, weighted_rows
 from mdqr.linalg._solve.solvers import small
 from mdqr.linalg._solve.system import System
 from mdqr.linalg._solve.wide import Wide
