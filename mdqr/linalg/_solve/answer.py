@@ -299,10 +299,12 @@ def _lost(system: System, block: Block, shifted: Block, shift: Block) -> Block |
     return xp.where(same.all(axis=tuple(range(system.kind.lead))), 0.0, most)
 
 
-@np.errstate(over="ignore")
 def moduli(x: Block, is_complex: bool) -> Block:
-    """Return the moduli of the leading limbs."""
-    return planes.namespace(x).hypot(x[0, 0], x[1, 0]) if is_complex else abs(x[0])
+    """Return the moduli of the leading limbs, infinite where they overflow."""
+    if not is_complex:
+        return abs(x[0])
+    with np.errstate(over="ignore"):
+        return planes.namespace(x).hypot(x[0, 0], x[1, 0])
 
 
 def _sum(system: System, pairs: list[Pair], limbs: int) -> Block:

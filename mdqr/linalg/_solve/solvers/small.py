@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mdqr._backend.protocol import MOST_COLUMNS, MOST_ROWS, SmallSolution, small_systems
+from mdqr._backend.protocol import MOST_COLUMNS, MOST_ROWS, Backend, SmallSolution, small_systems
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._inverse.approximate_inverse import UP
@@ -45,6 +45,10 @@ class SmallAnswer(Answer):
         """The operands."""
         return self._inputs
 
+    @cached_property
+    def _backend(self) -> Backend:
+        return self._inputs.backend
+
     def apart(self) -> SmallAnswer:
         """Return the same with copies of the operands, which may be changed later."""
         blocks = [block.copy() for block in self._inputs.blocks]
@@ -67,7 +71,7 @@ class SmallAnswer(Answer):
     def squares(self) -> Scaled:
         """The sums of squares of the residuals."""
         r = self.r
-        block = inner_products(self._inputs.backend, self._inputs.kind, r.block, r.block)
+        block = inner_products(self._backend, self._inputs.kind, r.block, r.block)
         return Scaled(block, r.exponents)
 
     @property
@@ -102,7 +106,7 @@ class SmallAnswer(Answer):
     @cached_property
     def r(self) -> Scaled:
         """The residuals."""
-        backend, kind, rest = self._inputs.backend, self._inputs.kind, self.found.residual
+        backend, kind, rest = self._backend, self._inputs.kind, self.found.residual
         if rest is None:
             unit = backend.xp.zeros_like(self.found.error[..., 0, :], dtype=np.int64)
             return Scaled(kind.zeros(backend.xp, self._inputs.shape(1)), unit)
