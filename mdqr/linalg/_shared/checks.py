@@ -73,7 +73,7 @@ class Checks:
         """Return `values` on the host, once all conditions hold; one transfer in all."""
         pending, self._pending = self._pending, []
         if not pending:
-            return fetch(*values)
+            return fetch(*values) if values else ()
         found = fetch(*[flags for flags, _, _ in pending], *values)
         for flags, (_, good, callbacks) in zip(found, pending, strict=False):
             _check(flags, good, callbacks)
