@@ -121,6 +121,7 @@ SMALLER_FILES = {
     "mdqr/linalg/_products/standard.py": "functions of one line, with their docstrings",
     "mdqr/linalg/_spectral/info.py": "what two functions return",
     "mdqr/linalg/_general/regularity.py": "a proof in integers, beside what computes in limbs",
+    "mdqr/linalg/_solve/solvers/ladder.py": "one solver, one module",
     "mdqr/_backend/float_panels.py": "sizes that NumPy's and CUDA's panels share",
     "mdqr/series/_analysis/units.py": "the unit that radii and approximants share",
     "mdqr/series/_arithmetic/convert.py": "what series are to a reader",
