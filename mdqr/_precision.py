@@ -17,6 +17,32 @@ if TYPE_CHECKING:
 _GUARD_BITS = 64
 
 
+def eps_bits(limbs: int) -> int:
+    """Return ``-log2(eps)``, as `findeps_bits` of kernels/include/mdqr/digits.hpp.
+
+    An operation loses ``u**N``, ``u = 2**-53``, by cutting its result to N limbs, and at most as
+    much before: eps is ``2 u**N``. For two to four limbs it is twice that, since products of
+    double-doubles err by up to ``6 u**2``, and the contract allows 2 eps.
+    """
+    return 53 * limbs - (2 if 2 <= limbs <= 4 else 1)
+
+
+def _tiny_exponent(limbs: int) -> int:
+    """Return the exponent of `Precision.tiny`: ``u**N tiny`` is 2**-1068 or more.
+
+    That leaves 6 bits and more for what operations lose by underflow, ``N**2 2**-1074``.
+
+    Raises
+    ------
+    ValueError
+        If no number of so many limbs near 1 keeps them all.
+    """
+    exponent = -1022 if limbs == 1 else -8 * ((1068 - 53 * limbs) // 8)
+    if limbs < 1 or exponent >= -64:
+        raise ValueError(f"a number near 1 cannot have {limbs} limbs: the last ones underflow")
+    return exponent
+
+
 @total_ordering
 class Precision:
     """A precision: values are unevaluated sums of `limbs` doubles.
@@ -64,13 +90,13 @@ class Precision:
     tiny: float
     _array: ClassVar[Callable[..., MDArray]]  # `mdqr.array`, set beside `MDArray`
 
-    def __init__(self, name: str, limbs: int, eps: float, tiny: float) -> None:
+    def __init__(self, name: str, limbs: int) -> None:
         values = {
             "name": name,
             "limbs": limbs,
             "digits": math.floor(53 * limbs * math.log10(2)),
-            "eps": eps,
-            "tiny": tiny,
+            "eps": math.ldexp(1.0, -eps_bits(limbs)),
+            "tiny": math.ldexp(1.0, _tiny_exponent(limbs)),
         }
         for attribute, value in values.items():
             object.__setattr__(self, attribute, value)
@@ -134,10 +160,10 @@ class Precision:
 
 Precision.__module__ = "mdqr"
 
-d: Final = Precision("d", 1, 2.0**-52, 2.0**-1022)
-dd: Final = Precision("dd", 2, 2.0**-104, 2.0**-960)
-qd: Final = Precision("qd", 4, 2.0**-210, 2.0**-856)
-od: Final = Precision("od", 8, 2.0**-423, 2.0**-640)
+d: Final = Precision("d", 1)
+dd: Final = Precision("dd", 2)
+qd: Final = Precision("qd", 4)
+od: Final = Precision("od", 8)
 
 PRECISIONS: Final[tuple[Precision, ...]] = (d, dd, qd, od)
 

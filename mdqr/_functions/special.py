@@ -6,6 +6,7 @@ an error of at most eps, and each function called by 4 eps, makes the sums.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,7 @@ from mdqr._functions.power import power
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
-
-_FAR = 29.0  # beyond, the asymptotic series has all digits; ndtr(-_FAR) is 1e-184, od's tiny 1e-193
+    from mdqr._precision import Precision
 
 
 def _real(name: str, x: Any) -> Any:
@@ -98,20 +98,34 @@ def log_ndtr(x: Any) -> MDArray:
 
     Below -29 an asymptotic series (Abramowitz and Stegun, 26.2.12), whose error is below its first
     term left out.
+
+    Raises
+    ------
+    TypeError
+        In a precision in which `ndtr` underflows before that series has all digits.
     """
     x = operand(x)
+    far = _far(x.precision)
     found = where(x < 0, log(ndtr(x)), log1p(-ndtr(-x)))
-    is_far = x < -_FAR
-    return where(is_far, _log_tail(where(is_far, -x, _FAR)), found) if is_far.any() else found
+    is_far = x < -far
+    return where(is_far, _log_tail(where(is_far, -x, far), far), found) if is_far.any() else found
 
 
-def _log_tail(z: MDArray) -> MDArray:
-    """Return ``log(ndtr(-z))`` for z from `_FAR`."""
+def _far(precision: Precision) -> float:
+    """Return from where on the asymptotic series has all digits: its least term is the density."""
+    far = max(29.0, math.ceil((-2.0 * math.log(precision.eps / 16)) ** 0.5) + 1.0)
+    if math.exp(-far * far / 2) / (3 * far) < precision.tiny:
+        raise TypeError(f"log_ndtr is not for {precision}: ndtr(-{far:g}) is below its tiny")
+    return far
+
+
+def _log_tail(z: MDArray, far: float) -> MDArray:
+    """Return ``log(ndtr(-z))`` for z from `far`."""
     square = z * z
     terms, size = 0, 1.0
     while size > z.precision.eps / 16:
         terms += 1
-        size *= (2 * terms - 1) / _FAR**2
+        size *= (2 * terms - 1) / far**2
     total = z.precision(1.0)
     for k in range(terms, 0, -1):
         total = 1.0 - total * float(2 * k - 1) / square

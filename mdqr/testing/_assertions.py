@@ -19,7 +19,7 @@ __all__ = ["assert_close", "assert_same_bits", "ulp_error"]
 HUGE: Final = float(np.finfo(np.float64).max)
 # From 2**1024 - sum(TIES[: N - 1]) on some normal form of N limbs starts with 2**1024, because each
 # limb may be half an ulp of the one above.
-TIES: Final = [1 << (970 + SCALE - 53 * i) for i in range(16)]
+TIES: Final = [1 << (970 + SCALE - 53 * i) for i in range(970 // 53)]
 
 
 def ulp_error(

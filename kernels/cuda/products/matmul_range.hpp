@@ -25,7 +25,7 @@ template <int N> MDQR_FN md<double, N> times_power(md<double, N> r, i64 t) {
     if (!is_finite(r.limb[0]))
         return from_double<double, N>(r.limb[0]);
     // Carries of limbs that turned subnormal may run up; normalised numbers stay as they are.
-    if (abs(r.limb[0]) < 0x1p-500)
+    if (abs(r.limb[0]) < all_normal<N>)
         r = renormalize<N, N>(r.limb);
     static_for<0, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = one_sum(r.limb[i], 0.0); });
     return r;

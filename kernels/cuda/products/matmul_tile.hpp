@@ -13,7 +13,7 @@ MDQR_BEGIN
 
 // MDQR_TILE 0: 32 x 32, for large results; 1: 16 x 16 with the terms spread over four warps.
 #if MDQR_TILE == 0
-inline constexpr int WM = 2, WN = 4, KW = 1, stage_quads = limbs == 8 ? 1 : 2;
+inline constexpr int WM = 2, WN = 4, KW = 1, stage_quads = slices > 12 ? 1 : 2;
 #else
 inline constexpr int WM = 1, WN = 2, KW = 4, stage_quads = 4;
 #endif

@@ -5,8 +5,8 @@
 // operations in the same order.
 //
 // The tile is equilibrated by powers of two (columns, then rows, then each right-hand side), so
-// that the fast forms stay in range. A column whose numbers leave 2^-240 .. 2^240 all the same is
-// solved again by the operations of the contract.
+// that the fast forms stay in range. A column whose numbers leave 2^-240 .. 2^240, or what their
+// limbs allow, is solved again by the operations of the contract.
 #include "level/level.hpp"
 
 #include "products/matmul_operand.hpp"
@@ -16,7 +16,9 @@
 
 MDQR_BEGIN
 
-constexpr double smallest_safe = 0x1p-240, largest_safe = 0x1p240;
+constexpr int small_end = small_exponent<MDQR_LIMBS>;
+constexpr double smallest_safe = power_of_two_constant(small_end < 240 ? -small_end : -240),
+                 largest_safe = 0x1p240;
 MDQR_FN bool is_safe(double x) {
     return x == 0.0 || (abs(x) >= smallest_safe && abs(x) <= largest_safe);
 }

@@ -132,7 +132,7 @@ template <int N> MDQR_FN md<lane, N> unscaled(md<lane, N> r, const int* e, int f
                              MDQR_LAMBDA { r.limb[i] = select(overflow, zero, r.limb[i]); });
     md<lane, N> s = r;
     // Carries of limbs that turned subnormal may run up; normalised lanes stay as they are.
-    if (any(abs(r.limb[0]) < broadcast<lane>(0x1p-500)))
+    if (any(abs(r.limb[0]) < broadcast<lane>(all_normal<N>)))
         s = renormalize<N, N>(s.limb);
     static_for<0, N>([&](auto i) MDQR_LAMBDA {
         r.limb[i] = one_sum(select(overflow, r.limb[i], s.limb[i]), zero);

@@ -26,16 +26,11 @@
 
 MDQR_BEGIN
 
-// Digits for a result of N limbs, and for one that is to be as good as 2N limbs.
-template <int N> inline constexpr int result_digits = N <= 2 ? 3 : N + 1;
-template <int N> inline constexpr int residual_digits = 2 * N + (N > 4 ? 2 : 1);
-
-// -log2(eps), as in mdqr's Precision; a new limb count needs its own.
-template <int N> MDQR_FN constexpr int find_eps_bits() {
-    static_assert(N == 1 || N == 2 || N == 4 || N == 8);
-    return N == 1 ? 52 : N == 2 ? 104 : N == 4 ? 210 : 423;
+// -log2(eps) for so many limbs, as in mdqr/_precision.py.
+MDQR_FN constexpr int find_eps_bits(int limbs) {
+    return 53 * limbs - (limbs >= 2 && limbs <= 4 ? 2 : 1);
 }
-template <int N> inline constexpr int eps_bits = find_eps_bits<N>();
+template <int N> inline constexpr int eps_bits = find_eps_bits(N);
 
 MDQR_FN constexpr int ceil_log2(int x) {
     int e = 0;
@@ -44,19 +39,28 @@ MDQR_FN constexpr int ceil_log2(int x) {
     return e;
 }
 // The largest span for an error of K 2^-bits sum |a||b|.
-template <int D, int Bits>
-inline constexpr int span_limit = 51 * D - Bits - ceil_log2(4 * (3 * D + 2));
+MDQR_FN constexpr int find_span_limit(int digits, int bits) {
+    return 51 * digits - bits - ceil_log2(4 * (3 * digits + 2));
+}
+template <int D, int Bits> inline constexpr int span_limit = find_span_limit(D, Bits);
+
+// The fewest digits, and not less than `least`, whose span is 24 or more: what the span test
+// refuses takes many times as long.
+MDQR_FN constexpr int find_digits(int least, int bits) {
+    int digits = least;
+    while (find_span_limit(digits, bits) < 24)
+        ++digits;
+    return digits;
+}
+// Digits for a result of N limbs, and for one that is to be as good as 2N limbs.
+template <int N>
+inline constexpr int result_digits = find_digits(N < 2 ? 3 : N + 1, find_eps_bits(N));
+template <int N>
+inline constexpr int residual_digits = find_digits(2 * N + 1, 2 * find_eps_bits(N));
 
 template <int D> inline constexpr int chunk_limit = 2048 / D;
 
-MDQR_FN constexpr double two_to(int e) {
-    double r = 1.0;
-    for (int i = 0; i < e; ++i)
-        r *= 2.0;
-    for (int i = 0; i > e; --i)
-        r *= 0.5;
-    return r;
-}
+MDQR_FN constexpr double two_to(int e) { return power_of_two_constant(e); }
 
 inline constexpr double digit_split = 1.5 * two_to(103);
 inline constexpr double digit_rest = 1.5 * two_to(52);
@@ -64,6 +68,7 @@ inline constexpr double digit_rest = 1.5 * two_to(52);
 // Move what is left of one limb to the digits from number I on; true if it reaches one behind those
 // that are not checked.
 template <int I, int Unchecked, int D, class T> MDQR_FN bool limb_to_digits(T x, T* digit) {
+    static_assert(50 + 51 * I < 1023, "mdqr: digits of so many limbs leave the range of doubles");
     constexpr double weight = two_to(-50 - 51 * I), inverse = two_to(50 + 51 * I);
     const T magic = broadcast<T>(digit_rest * weight);
     const T part = one_sum(one_sum(x, magic), -magic);

@@ -15,7 +15,7 @@ from mdqr.linalg._general.subspaces.balancing import balanced
 from mdqr.linalg._general.subspaces.decomposition import decomposed
 from mdqr.linalg._general.subspaces.newton import Basis
 from mdqr.linalg._shared.data_error import Errors
-from mdqr.linalg._shared.operands import precision_for
+from mdqr.linalg._shared.operands import precision_for, square_of
 
 # What powers of two may take from entries of A, times vectors.
 _SUBNORMAL = 2.0**-1040
@@ -110,7 +110,7 @@ class Matrix(NamedTuple):
         wide = np.concatenate([planes.widen(self.a, True, kind.limbs), x], axis=-1)
         tall = np.concatenate([planes.negate(x, True), m], axis=-2)
         r = self.backend.residual([], wide, tall, kind=kind)
-        lost = (8 * n + 64) * eps * eps * (of_a @ of_x + of_x @ of_m)
+        lost = (8 * n + 64) * square_of(eps) * (of_a @ of_x + of_x @ of_m)
         lost += eps * native_abs(r, True) + _SUBNORMAL
         return Remainder(r, lost, x, None)
 

@@ -15,7 +15,7 @@ from mdqr.linalg._general.certificate import Certified, Remainder
 from mdqr.linalg._general.subspaces.decomposition import decomposed
 from mdqr.linalg._general.subspaces.newton import Basis, inverse_step
 from mdqr.linalg._shared.data_error import Errors
-from mdqr.linalg._shared.operands import precision_for
+from mdqr.linalg._shared.operands import precision_for, square_of
 from mdqr.linalg._spectral.disks import SLACK
 
 # Where b has a larger condition, eigenvalues may be infinite; s is one of these, exact in a float.
@@ -118,7 +118,9 @@ class Pair(NamedTuple):
         of_rest, size, of_found = (
             native_abs(each, True) for each in (rest[..., 0, 0], values, found)
         )
-        lost = (1 + eps) * of_rest + 16 * eps * eps * ((of_found + abs(self.shift or 0)) * size + 1)
+        lost = (1 + eps) * of_rest + 16 * square_of(eps) * (
+            (of_found + abs(self.shift or 0)) * size + 1
+        )
         return found, SLACK * (lost / size + _LEAST * (1 + 1 / size))
 
     @np.errstate(all="ignore")

@@ -14,7 +14,7 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
 from mdqr.linalg._shared.data_error import Errors
 from mdqr.linalg._shared.info import Info
-from mdqr.linalg._shared.operands import precision_for
+from mdqr.linalg._shared.operands import precision_for, square_of
 from mdqr.linalg._spectral.disks import SLACK
 
 # What underflow takes from entries of matrices of at most about 1, and from powers of two.
@@ -107,7 +107,7 @@ class ErrorsOfForm(_Form):
         transposed = z.swapaxes(-1, -2)
         g = backend.residual([(1, one)], transposed, z, kind=kind, conj_a=field)
         of_a, of_z, of_t, of_r, of_g = (native_abs(x, field) for x in (a, z, t, r, g))
-        few = (4 * n + 40) * eps * eps
+        few = (4 * n + 40) * square_of(eps)
         of_r = (1 + eps) * of_r + few * (of_a @ of_z + of_z @ of_t) + _LEAST
         of_g = (1 + eps) * of_g + few * (of_z.swapaxes(-1, -2) @ of_z + 1) + _LEAST
         size, rest, departure = (_norm(x) for x in (of_a, of_r, of_g))

@@ -162,6 +162,11 @@ def precision_for(limbs: int) -> Precision:
     return min(p for p in PRECISIONS if p.limbs >= limbs)
 
 
+def square_of(eps: float) -> float:
+    """Return ``eps**2`` as a factor of bounds, not 0 where that underflows: from 11 limbs on."""
+    return max(eps * eps, 2.0**-1074)
+
+
 def trim(pairs: list[tuple[Block, bool]], least: int = 1) -> list[tuple[Block, bool]]:
     """Return blocks, and whether they are complex, as views without zero planes at the end.
 

@@ -22,7 +22,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._inverse.approximate_inverse import UP, ApproximateInverse
-from mdqr.linalg._shared.operands import precision_for
+from mdqr.linalg._shared.operands import precision_for, square_of
 from mdqr.linalg._solve.householder.augmented import Solution
 from mdqr.linalg._solve.system import System, added
 
@@ -340,7 +340,7 @@ def _is_right(refinement: Refinement, r: Block) -> Block:
     inside = refinement.size(refinement.inverse.image(system.gradient([], r)))
     condition = system.backend.xp.asarray(refinement.inverse.condition)[..., None]
     most = eps * largest(root * refinement.size(r))
-    most = most + eps**2 * condition * largest(root * refinement.b_size)
+    most = most + square_of(eps) * condition * largest(root * refinement.b_size)
     return (largest(inside) <= 16.0 * most).all(axis=-1)
 
 
@@ -369,11 +369,11 @@ def _corrected(
     terms = [(1, refinement.b)] if inverse.is_square else [(1, refinement.b), (-1, r)]
     v = f = system.backend.residual(terms, system.a, x, kind=kind)
     sizes = refinement.b_size if inverse.is_square else refinement.b_size + refinement.size(r)
-    error_f = refinement.products(x, sizes, eps**2) + eps * refinement.size(f)
+    error_f = refinement.products(x, sizes, square_of(eps)) + eps * refinement.size(f)
     if not inverse.is_square:
         g = system.gradient([], r)
         # Weights are another factor, whose product with r is rounded to twice the limbs.
-        error_g = 2.0 * (refinement.gradients(r, 0.0, eps**2) + eps * refinement.size(g))
+        error_g = 2.0 * (refinement.gradients(r, 0.0, square_of(eps)) + eps * refinement.size(g))
         v = planes.negate(refinement.gradient(g, f, limbs), kind.is_complex)
     # The last step is the one that bounds the error.
     missing = -log2(eps) + wanted - known - inverse.gain

@@ -13,6 +13,7 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block, Kind
+from mdqr._precision import PRECISIONS
 from mdqr.linalg._factor.lu import flat
 from mdqr.linalg._shared.data_error import Errors
 from mdqr.linalg._shared.operands import Inputs, precision_for
@@ -287,11 +288,12 @@ def _sharper(
     eps, sizes = precision_for(limbs).eps, abs(values[0])
     loose = (bounds > _LOOSE * eps * sizes) & (sizes > 0)
     chosen = np.flatnonzero(loose.any(axis=-1))
-    if not chosen.size or limbs == 8:
+    higher = [p for p in PRECISIONS if p.limbs > limbs]
+    if not chosen.size or not higher:
         return bounds
     ratio = (sizes / sizes.max(axis=-1, keepdims=True))[loose]
     enough = float(ratio.min()) * eps
-    limbs = next((n for n in (2, 4) if n > limbs and precision_for(n).eps <= enough), 8)
+    limbs = next((p for p in higher if p.eps <= enough), higher[-1]).limbs
     try:
         found, proven = again(chosen, limbs)
     except np.linalg.LinAlgError:

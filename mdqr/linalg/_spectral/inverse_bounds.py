@@ -21,7 +21,7 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.lu import flat
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.info import Info
-from mdqr.linalg._shared.operands import Inputs, precision_for
+from mdqr.linalg._shared.operands import Inputs, precision_for, square_of
 from mdqr.linalg._spectral.disks import SLACK
 from mdqr.linalg._spectral.onesided.jacobi import adjoint
 from mdqr.linalg._spectral.residual_bounds import LOST, known, lost_by_scaling
@@ -128,14 +128,14 @@ def _residuals(backend: Any, a: Block, x: Block, kind: Kind) -> tuple[np.ndarray
     few, of_a, of_x = 8 * m + 64, known(a, kind).sizes, known(x, kind).sizes
     one = kind.identity(np, (*a.shape[kind.lead : -2], n, n))
     e = known(backend.residual([(1, one)], x, a, kind=kind), kind).sizes
-    e = e * (1 + eps) + few * eps**2 * (of_x @ of_a + np.eye(n)) + _LEAST
+    e = e * (1 + eps) + few * square_of(eps) * (of_x @ of_a + np.eye(n)) + _LEAST
     # A X = P - Q, rounded and what that is off.
     p = backend.matmul(a, x, kind=kind)
     q = backend.residual([(1, p)], a, x, kind=kind)
     of_p, of_q = known(p, kind).sizes, known(q, kind).sizes
-    off = eps * of_q + few * eps**2 * (of_a @ of_x + of_p) + _LEAST
+    off = eps * of_q + few * square_of(eps) * (of_a @ of_x + of_p) + _LEAST
     more = backend.matmul(x, adjoint(q, kind), kind=kind)
     f = known(backend.residual([(1, x), (1, more)], x, adjoint(p, kind), kind=kind), kind).sizes
-    lost = few * eps**2 * (of_x @ of_p.swapaxes(-1, -2) + of_x + known(more, kind).sizes)
+    lost = few * square_of(eps) * (of_x @ of_p.swapaxes(-1, -2) + of_x + known(more, kind).sizes)
     lost = lost + of_x @ (few * eps * of_q + off).swapaxes(-1, -2)
     return e, (f * (1 + eps) + lost) * SLACK + _LEAST

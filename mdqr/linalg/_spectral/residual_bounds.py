@@ -16,7 +16,7 @@ from mdqr._backend.blocks import native_abs
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
-from mdqr.linalg._shared.operands import precision_for
+from mdqr.linalg._shared.operands import precision_for, square_of
 from mdqr.linalg._spectral.disks import SLACK, Disks, disks
 from mdqr.linalg._spectral.onesided.jacobi import adjoint
 
@@ -101,7 +101,7 @@ def residual(
     tall = np.concatenate([planes.negate(x.block, kind.is_complex), w.block], axis=-2)
     found = known(backend.residual([], wide, tall, kind=kind), kind)
     # The sign is that of `residual`, terms less a product.
-    lost = (8 * n + 64) * eps**2 * (a.sizes @ x.sizes + image.sizes @ w.sizes)
+    lost = (8 * n + 64) * square_of(eps) * (a.sizes @ x.sizes + image.sizes @ w.sizes)
     return found, lost + eps * found.sizes + _LEAST
 
 
@@ -121,7 +121,7 @@ def departure(backend: Backend, x: Known, kind: Kind) -> np.ndarray:
     eps, (m, n) = precision_for(kind.limbs).eps, x.block.shape[-2:]
     one = kind.identity(np, (*x.block.shape[kind.lead : -2], n, n))
     found = backend.residual([(1, one)], adjoint(x.block, kind), x.block, kind=kind)
-    more = (8 * m + 64) * eps**2 * (x.sizes.swapaxes(-1, -2) @ x.sizes + 1.0)
+    more = (8 * m + 64) * square_of(eps) * (x.sizes.swapaxes(-1, -2) @ x.sizes + 1.0)
     return np.asarray((known(found, kind).sizes * (1 + eps) + more) * SLACK + _LEAST)
 
 
@@ -146,7 +146,7 @@ def _of_pair(backend: Backend, a: Known, b: Known, x: Known, w: Known, kind: Kin
     few, turned = 8 * n + 64, x.sizes.swapaxes(-1, -2)
     image = known(backend.matmul(b.block, x.block, kind=kind), kind)
     rest = known(backend.residual([(1, image.block)], b.block, x.block, kind=kind), kind)
-    off = eps * rest.sizes + few * eps**2 * (b.sizes @ x.sizes + image.sizes) + _LEAST
+    off = eps * rest.sizes + few * square_of(eps) * (b.sizes @ x.sizes + image.sizes) + _LEAST
     r, lost = residual(backend, a, x, image, w, kind)
     more = known(backend.matmul(rest.block, w.block, kind=kind), kind)
     total = known(backend.binary("add", r.block, more.block, kind=kind), kind)
@@ -158,7 +158,7 @@ def _of_pair(backend: Backend, a: Known, b: Known, x: Known, w: Known, kind: Kin
     left = adjoint(x.block, kind)
     of_rest = backend.matmul(left, rest.block, kind=kind)
     g = known(backend.residual([(1, one), (1, of_rest)], left, image.block, kind=kind), kind)
-    more_g = few * eps**2 * (turned @ image.sizes + 1.0 + known(of_rest, kind).sizes)
+    more_g = few * square_of(eps) * (turned @ image.sizes + 1.0 + known(of_rest, kind).sizes)
     more_g = more_g + turned @ (few * eps * rest.sizes + off)
     return Remainders(z.sizes, (g.sizes * (1 + eps) + more_g) * SLACK + _LEAST)
 

@@ -13,6 +13,7 @@ from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.condition import condition, require_digits
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, where_not_finite
+from mdqr.linalg._shared.operands import square_of
 from mdqr.linalg._shared.statistics import Measured, Statistics
 from mdqr.linalg._update.arithmetic.matrices import adjoint_multiply, constants
 from mdqr.linalg._update.fit import CONDITION_STEPS, Fit, squares_of, triangle
@@ -269,8 +270,8 @@ def _with_data(fit: Fit, data: Block, solved: Solved, worst: Block) -> _Found:
     inverse, r_size = _moduli(fit, inverse_of(r)), _moduli(fit, solved.r)
     # Errors of the residual, of its products with A, and of the substitutions.
     terms = _norms(_moduli(fit, b) + a_size @ z_size)
-    lost = 2.0 * eps * _norms(left_size) + eps**2 * (n + 8) * terms + _FLOOR * (fit.m + 1)
-    gradient = eps**2 * (fit.m + 8) * (a_size.swapaxes(-1, -2) @ left_size) + _FLOOR
+    lost = 2.0 * eps * _norms(left_size) + square_of(eps) * (n + 8) * terms + _FLOOR * (fit.m + 1)
+    gradient = square_of(eps) * (fit.m + 8) * (a_size.swapaxes(-1, -2) @ left_size) + _FLOOR
     gradient = gradient + 2.0 * eps * (r_size.swapaxes(-1, -2) @ _moduli(fit, y))
     alpha = _distance(fit, solved, a) + rounding_level(engine, n) * worst
     step = _moduli(fit, r.solve(y))

@@ -17,6 +17,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS, Precision, precision_of_limbs
 from mdqr.linalg import inv, lstsq, qr, solve_triangular
+from mdqr.linalg._shared.operands import precision_for
 from mdqr.series._errors import SingularJacobianError
 
 # A condition times eps above this is that of a singular Jacobian.
@@ -95,7 +96,7 @@ def _approximate(jacobian: Block, kind: Kind, precision: Precision) -> Inverse |
     if not all(map(np.isfinite, _extremes(r))) or not min(_extremes(r)):
         return None
     found = solve_triangular(r, q.mT.conj())._block
-    wide = Kind(min(2 * low.limbs, kind.limbs), field)
+    wide = Kind(precision_for(min(2 * low.limbs, kind.limbs)).limbs, field)
     some = planes.narrow(jacobian, field, wide.limbs)
     one = wide.identity(backend.xp, planes.value_shape(some, field))
     rest = backend.matmul(found, some, c=one, subtract=True, kind=wide)

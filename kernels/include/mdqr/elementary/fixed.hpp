@@ -27,7 +27,15 @@ inline constexpr int digit_bits = 24;
 
 // The last digit for N limbs: at least 40 bits more than eps, as much as N + 1 limbs hold within 9
 // bits.
-template <int N> inline constexpr int last_digit = (53 * N + 61) / digit_bits;
+template <int N> MDQR_FN constexpr int find_last_digit() {
+    constexpr int last = (53 * N + 61) / digit_bits;
+    static_assert(last + 1 < row_digits,
+                  "mdqr: constants.hpp has too few digits for so many limbs, see "
+                  "generate_constants.py");
+    static_assert(last <= 20, "mdqr: sums of so many products of digits are not exact");
+    return last;
+}
+template <int N> inline constexpr int last_digit = find_last_digit<N>();
 
 // One limb more than the result: what the steps of a function hand on.
 template <class T, int N> using wide = md<T, N + 1>;
@@ -57,15 +65,6 @@ template <class T> MDQR_FN T from_ints(ints_t<T> a) {
     return one_sum(from_bits(a + 0x4338000000000000LL), -broadcast<T>(0x1.8p52));
 }
 
-// 2^e as a constant expression.
-MDQR_FN constexpr double power_of_two_constant(int e) {
-    double r = 1.0;
-    for (; e > 0; --e)
-        r *= 2.0;
-    for (; e < 0; ++e)
-        r *= 0.5;
-    return r;
-}
 template <int E> inline constexpr double two_to = power_of_two_constant(E);
 
 // Digits Last down to First + 1 become at most 2^23; the value stays.
@@ -247,7 +246,7 @@ template <class Series, int F> struct horner {
 
     template <class T> MDQR_FN static fixed<T, F> evaluate(const fixed<T, F>& t) {
         constexpr int n = terms();
-        static_assert(n <= Series::rows, "the table of coefficients is too short");
+        static_assert(n <= Series::rows, "mdqr: the table of coefficients is too short");
         fixed<T, F> p;
         MDQR_UNROLL
         for (int i = 0; i <= F; ++i)

@@ -35,7 +35,7 @@ template <class Series, int F> struct long_horner {
 
     template <class T> MDQR_FN static fixed<T, F> evaluate(const fixed<T, F>& t) {
         constexpr int last = rows::terms() - 1;
-        static_assert(last < Series::rows, "the table of coefficients is too short");
+        static_assert(last < Series::rows, "mdqr: the table of coefficients is too short");
         fixed<T, F> p;
         MDQR_UNROLL
         for (int i = 0; i <= F; ++i)

@@ -16,6 +16,7 @@ template <class T, int N> struct angle {
 // and 53 N + 61 bits remain.
 template <int N, int M> MDQR_COLD angle<double, N> reduce_large(const md<double, M>& x) {
     constexpr int F = last_digit<N>, last = (117 * N + 170) / digit_bits + 1, rows = 94;
+    static_assert(last + 1023 / digit_bits < rows, "mdqr: the table of 2 / pi is too short");
     double sum[last + F + 4];
     for (int i = 0; i < last + F + 4; ++i)
         sum[i] = 0.0;

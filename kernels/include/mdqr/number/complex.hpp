@@ -12,9 +12,14 @@ template <class T, int N> MDQR_FN cmd<T, N> sub(const cmd<T, N>& x, const cmd<T,
     return {sub(x.re, y.re), sub(x.im, y.im)};
 }
 
-// Where products leave the range and their sum does not, both factors are scaled by the same power,
-// so that the product commutes. The larger parts of x and y are above 2^-2 then, so that nothing
-// that counts turns subnormal; the other part of r stays as it is.
+MDQR_FN int larger_exponent(double a, double b) {
+    const int e = exponent(a), f = exponent(b);
+    return e > f ? e : f;
+}
+
+// Where products leave the range and their sum does not, both factors are scaled so that the
+// product commutes. The larger parts of x and y are above 2^-2 then, so that nothing that counts
+// turns subnormal; the other part of r stays as it is.
 template <int N>
 MDQR_COLD cmd<double, N> mul_slow(const cmd<double, N>& x, const cmd<double, N>& y) {
     cmd<double, N> r{sub(mul(x.re, y.re), mul(x.im, y.im)), add(mul(x.re, y.im), mul(x.im, y.re))};
@@ -22,13 +27,16 @@ MDQR_COLD cmd<double, N> mul_slow(const cmd<double, N>& x, const cmd<double, N>&
                         is_finite(y.re.limb[0]) && is_finite(y.im.limb[0]);
     if (!finite)
         return r;
-    const cmd<double, N> p{scale_operand(x.re, 520), scale_operand(x.im, 520)};
-    const cmd<double, N> q{scale_operand(y.re, 520), scale_operand(y.im, 520)};
+    const factor_powers e = powers_of_factors<N>(larger_exponent(x.re.limb[0], x.im.limb[0]),
+                                                 larger_exponent(y.re.limb[0], y.im.limb[0]));
+    const cmd<double, N> p{scale_operand(x.re, e.x), scale_operand(x.im, e.x)};
+    const cmd<double, N> q{scale_operand(y.re, e.y), scale_operand(y.im, e.y)};
     if (!is_finite(r.re.limb[0]))
-        r.re =
-            scale_result(add_network(mul_network(p.re, q.re), neg(mul_network(p.im, q.im))), 1040);
+        r.re = scale_result(add_network(mul_network(p.re, q.re), neg(mul_network(p.im, q.im))),
+                            e.x + e.y);
     if (!is_finite(r.im.limb[0]))
-        r.im = scale_result(add_network(mul_network(p.re, q.im), mul_network(p.im, q.re)), 1040);
+        r.im =
+            scale_result(add_network(mul_network(p.re, q.im), mul_network(p.im, q.re)), e.x + e.y);
     return r;
 }
 
@@ -69,11 +77,6 @@ MDQR_FN void divide_leading(double a, double b, double c, double d, double& re, 
     }
 }
 
-MDQR_FN int larger_exponent(double a, double b) {
-    const int e = exponent(a), f = exponent(b);
-    return e > f ? e : f;
-}
-
 template <class T, int N> MDQR_FN cmd<T, N> div_network(const cmd<T, N>& x, const cmd<T, N>& y) {
     const md<T, N> norm = add_network(mul_network(y.re, y.re), mul_network(y.im, y.im));
     const md<T, N> re = add_network(mul_network(x.re, y.re), mul_network(x.im, y.im));
@@ -106,9 +109,8 @@ MDQR_COLD cmd<double, N> div_slow(const cmd<double, N>& x, const cmd<double, N>&
 }
 
 template <class T, int N> MDQR_FN mask_t<T> out_of_range(const cmd<T, N>& x) {
-    const T a = abs(x.re.limb[0]), b = abs(x.im.limb[0]);
-    const T small = broadcast<T>(0x1p-300), large = broadcast<T>(0x1p300);
-    return ((!(a >= small)) & (!(b >= small))) | (!(a <= large)) | (!(b <= large));
+    const T a = x.re.limb[0], b = x.im.limb[0];
+    return (is_small<N>(a) & is_small<N>(b)) | is_large(a) | is_large(b);
 }
 
 template <class T, int N> MDQR_FN cmd<T, N> div(const cmd<T, N>& x, const cmd<T, N>& y) {

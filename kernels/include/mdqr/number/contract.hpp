@@ -78,9 +78,16 @@ template <int N> MDQR_FN md<double, N> scale_operand(md<double, N> x, int e) {
     return x;
 }
 
+// NaN is both.
+template <int N, class T> MDQR_FN mask_t<T> is_small(T leading) {
+    constexpr double least = power_of_two_constant(-small_exponent<N>);
+    return !(abs(leading) >= broadcast<T>(least));
+}
+template <class T> MDQR_FN mask_t<T> is_large(T leading) {
+    return !(abs(leading) <= broadcast<T>(0x1p300));
+}
 template <class T, int N> MDQR_FN mask_t<T> out_of_range(const md<T, N>& x) {
-    const T magnitude = abs(x.limb[0]);
-    return (!(magnitude >= broadcast<T>(0x1p-300))) | (!(magnitude <= broadcast<T>(0x1p300)));
+    return is_small<N>(x.limb[0]) | is_large(x.limb[0]);
 }
 
 template <int N> MDQR_COLD md<double, N> add_slow(const md<double, N>& x, const md<double, N>& y) {
@@ -113,12 +120,25 @@ template <class T, int N> MDQR_FN md<T, N> sub(const md<T, N>& x, const md<T, N>
     return add(x, neg(y));
 }
 
+// The powers of two by which the factors of a product near 2^1024 are divided. The smaller one is
+// above 2^-4: while its last limb allows it, both by the same power, which no limb of the product
+// tells; else to about 1.
+struct factor_powers {
+    int x, y;
+};
+template <int N> MDQR_FN factor_powers powers_of_factors(int exponent_x, int exponent_y) {
+    if constexpr (520 + 4 + 53 * N <= 1074)
+        return {520, 520};
+    else
+        return {exponent_x, exponent_y};
+}
+
 template <int N> MDQR_COLD md<double, N> mul_slow(const md<double, N>& x, const md<double, N>& y) {
     const double leading = one_prod(x.limb[0], y.limb[0]);
     if (!is_finite(x.limb[0]) || !is_finite(y.limb[0]))
         return from_double<double, N>(leading);
-    // Both are scaled by the same power, so that the product commutes; it stays below 2^1008.
-    return scale_result(mul_network(scale_operand(x, 520), scale_operand(y, 520)), 1040);
+    const factor_powers e = powers_of_factors<N>(exponent(x.limb[0]), exponent(y.limb[0]));
+    return scale_result(mul_network(scale_operand(x, e.x), scale_operand(y, e.y)), e.x + e.y);
 }
 
 template <class T, int N> MDQR_FN md<T, N> mul_in_range(const md<T, N>& x, const md<T, N>& y) {
@@ -199,10 +219,8 @@ MDQR_COLD md<double, N> hypot_slow(const md<double, N>& x, const md<double, N>& 
 template <class T, int N> MDQR_FN md<T, N> hypot(const md<T, N>& x, const md<T, N>& y) {
     md<T, N> r = sqrt_network(add_network(mul_network(x, x), mul_network(y, y)));
     clear_negative_zeros(r);
-    const mask_t<T> both_small = (!(abs(x.limb[0]) >= broadcast<T>(0x1p-300))) &
-                                 (!(abs(y.limb[0]) >= broadcast<T>(0x1p-300)));
-    const mask_t<T> one_large =
-        (!(abs(x.limb[0]) <= broadcast<T>(0x1p300))) | (!(abs(y.limb[0]) <= broadcast<T>(0x1p300)));
+    const mask_t<T> both_small = is_small<N>(x.limb[0]) & is_small<N>(y.limb[0]);
+    const mask_t<T> one_large = is_large(x.limb[0]) | is_large(y.limb[0]);
     fix_up(
         both_small | one_large, r,
         [](const md<double, N>& a, const md<double, N>& b) { return hypot_slow(a, b); }, x, y);

@@ -6,8 +6,8 @@
 // to the next column, as do all rounding errors, so that only what is beyond column N is lost. With
 // S_k for a bound of the words of a column in units of u^k x, and trees of depth d_k,
 //     S_k <= 1 + (1 + d_{k-1}) S_{k-1} + sum_{i<k} S_i + sum_{i<k-1} S_i,
-// S_8 < 2^21: what is lost is below 2^26 u^(N+1), and the error that of cutting N + 1 words to N
-// limbs.
+// what is lost is at most S_(N+1) u^(N+1), for N = 8 2^25 u^9, and the error that of cutting N + 1
+// words to N limbs.
 #pragma once
 #include "mdqr/number/mul.hpp"
 
@@ -16,6 +16,20 @@ MDQR_BEGIN
 // Words of column k: of x, the remainder of digit k - 1, k products, k - 1 product errors and the
 // errors of the sum in column k - 1.
 MDQR_FN constexpr int quotient_words(int k) { return 1 + k * (k + 1); }
+
+// S_k.
+MDQR_FN constexpr double quotient_bound(int k) {
+    double bound = 1.0, before = 0.0; // S_i, and the sum of those before it
+    for (int i = 1; i <= k; ++i) {
+        const int depth = i > 1 ? tree_depth(quotient_words(i - 1)) : 0;
+        const double next = 1.0 + (1.0 + depth) * bound + (before + bound) + before;
+        before += bound;
+        bound = next;
+    }
+    return bound;
+}
+// With what cutting leaves, u^N, within the contract.
+template <int N> inline constexpr bool columns_suffice = N == 1 || quotient_bound(N + 1) <= 0x1p53;
 
 // The digit sum / y by the reciprocal of y, and its remainder: the nearest double, but next to
 // ties, so that the remainder is one double.
@@ -32,6 +46,7 @@ template <class T, int N> MDQR_CALL md<T, N> div_network(const md<T, N>& x, cons
     if constexpr (N == 1) {
         return from_double<T, 1>(x.limb[0] / y.limb[0]);
     } else {
+        static_assert(columns_suffice<N>, "mdqr: what is lost of so many columns has no bound");
         T q[N + 1];
         T errors[N], next_errors[N];
         T carries[quotient_words(N)], next_carries[quotient_words(N)];

@@ -131,6 +131,16 @@ MDQR_FN int exponent(double a) {
     return e;
 }
 
+// 2^e as a constant expression.
+MDQR_FN constexpr double power_of_two_constant(int e) {
+    double r = 1.0;
+    for (; e > 0; --e)
+        r *= 2.0;
+    for (; e < 0; ++e)
+        r *= 0.5;
+    return r;
+}
+
 // 2^e for -1022 <= e <= 1023.
 MDQR_FN double power_of_two(int e) { return from_bits(i64(e + 1023) << 52); }
 

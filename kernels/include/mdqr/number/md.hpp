@@ -16,6 +16,21 @@ template <class T, int N> struct cmd {
     static constexpr int limbs = N;
 };
 
+// Numbers from 2^-small_exponent<N> to 2^300 have products whose words that count in N limbs are
+// far from the ends of the range.
+template <int N> MDQR_FN constexpr int find_small_exponent() {
+    constexpr int exponent = (1074 - 53 * N) / 2 - 25;
+    static_assert(exponent >= 64, "mdqr: the last of so many limbs of a product underflows");
+    return exponent < 300 ? exponent : 300;
+}
+template <int N> inline constexpr int small_exponent = find_small_exponent<N>();
+
+// What is left of a number by a power of two is normalised from there on: limbs that follow each
+// other without a gap did not turn subnormal.
+template <int N>
+inline constexpr double all_normal =
+    power_of_two_constant(53 * N + 522 <= 1022 ? -500 : 53 * N - 1022);
+
 template <class T, int N> MDQR_FN md<T, N> from_double(T x) {
     md<T, N> r;
     r.limb[0] = x;

@@ -4,7 +4,7 @@
 // S_i S_j / 4. The remainder of digit 0 is at most 2 u x: S_1 <= 3, and with P_k for the sum of S_i
 // S_j over i + j = k,
 //     S_k <= 1 + (1 + d_{k-1}) S_{k-1} + (P_k + P_{k-1}) / 4,
-// S_8 < 2^21, as for quotients.
+// which is below that of quotients.
 #pragma once
 #include "mdqr/number/div.hpp"
 
@@ -24,6 +24,7 @@ template <class T, int N> MDQR_CALL md<T, N> sqrt_network(const md<T, N>& x) {
     if constexpr (N == 1) {
         return from_double<T, 1>(sqrt(x.limb[0]));
     } else {
+        static_assert(columns_suffice<N>, "mdqr: what is lost of so many columns has no bound");
         T s[N + 1];
         T errors[N], next_errors[N];
         T carries[root_words(N)], next_carries[root_words(N)];

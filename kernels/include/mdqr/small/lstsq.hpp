@@ -171,8 +171,8 @@ private:
         solution.power = exponent_b + (growth > 0 ? growth : 0);
         const double smallest = shape.smallest(team, dx);
         const int wanted = (smallest == 0.0 ? -graded_bits : exponent_of(smallest)) + exponent_b -
-                           bits_of_eps(limbs) - 18 - bound_exponent(largest_of(team, lengths, n)) -
-                           51 * extra;
+                           find_eps_bits(limbs) - 18 -
+                           bound_exponent(largest_of(team, lengths, n)) - 51 * extra;
         f.needed = wanted - ceil_log2(n) - ceil_log2(m) / 2;
         g.needed = wanted - ceil_log2(m) - ceil_log2(n) / 2 - bound_exponent(frobenius_x);
         f.set(team, b, c, row_powers, solution.power);
@@ -231,7 +231,7 @@ private:
         const double down = two_power(f.power - rest.power);
         team.each(rows, [&](int i) { t1[i] = fma(dr[i], down, rest.value[i]); });
         const double size = sqrt(team.template dot<T>(t1, t1, rows));
-        return one_prod(error_r, down) <= one_prod(two_power(-bits_of_eps(limbs) - 2), size);
+        return one_prod(error_r, down) <= one_prod(two_power(-find_eps_bits(limbs) - 2), size);
     }
 
     MDQR_METHOD i64 column(const small_operand& b, int c, const small_operand& to,

@@ -195,7 +195,7 @@ struct small_solution {
     // Whether errors are below 2^-8 eps of their components.
     template <class Team>
     MDQR_FN bool suffice(const Team& team, const double* error, const double* v, int limbs) const {
-        const double eps = two_power(-bits_of_eps(limbs) - 8);
+        const double eps = two_power(-find_eps_bits(limbs) - 8);
         return team.largest(n, [&](int i) {
             return error[i] <= one_prod(eps, magnitude(v, i)) ? 0.0 : 1.0;
         }) == 0.0;

@@ -5,16 +5,6 @@
 
 MDQR_BEGIN
 
-// -log2(eps) of results of so many limbs; for a number without kernels no claim holds.
-MDQR_FN int bits_of_eps(int limbs) {
-    constexpr int beyond_all = 1 << 20;
-    return limbs == 1   ? eps_bits<1>
-           : limbs == 2 ? eps_bits<2>
-           : limbs == 4 ? eps_bits<4>
-           : limbs == 8 ? eps_bits<8>
-                        : beyond_all;
-}
-
 // The words of a group as doubles, in their place.
 template <class T> struct double_group {
     static constexpr int S = side_by_side<T>;

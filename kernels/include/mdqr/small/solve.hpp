@@ -110,8 +110,8 @@ private:
         multiply_columns<false, T>(team, x, stride, t1, n, nullptr, dx);
         const int growth = bound_exponent(largest_of(team, dx, n)) + 1;
         solution.power = exponent_b + (growth > 0 ? growth : 0);
-        residual.needed = exponent_of(shape.smallest(team, dx)) + exponent_b - bits_of_eps(limbs) -
-                          16 - ceil_log2(n + 2) -
+        residual.needed = exponent_of(shape.smallest(team, dx)) + exponent_b -
+                          find_eps_bits(limbs) - 16 - ceil_log2(n + 2) -
                           bound_exponent(largest_of(team, inverse_rows, n)) - 51 * extra;
         residual.set(team, b, c, row_powers, solution.power);
         digits.build<T, false>(team, a, row_powers, column_powers, residual.last, t1);
@@ -160,7 +160,7 @@ private:
                 return diverging;
             const double next = one_prod(one_prod(one_sum(most, 0x1p-50), largest), unit);
             const bool is_near = next <= one_prod(shape.smallest(team, approximate),
-                                                  two_power(-bits_of_eps(limbs) - 8));
+                                                  two_power(-find_eps_bits(limbs) - 8));
             const bool is_last = is_near && prove(two_power(-t - 51), limbs);
             if (!solution.add(team, dx, t, residual.power - t, is_last ? 50 : bits))
                 return unproven;

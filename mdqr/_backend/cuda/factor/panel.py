@@ -11,6 +11,7 @@ from math import prod
 from typing import NamedTuple
 
 from mdqr._backend.blocks import batched
+from mdqr._backend.cuda.digits import result_digits
 from mdqr._backend.cuda.runtime.device import MOST_SHARED, MOST_TOGETHER, Device
 from mdqr._backend.cuda.runtime.kernels import (
     KernelCalls,
@@ -41,10 +42,6 @@ _MODERATE_BLOCKS = 64
 # For each number of limbs (at most): the rows of the panels that one block factors alone, and the
 # fewest and most rows of a block where several share a panel. 1024 rows take blocks of the most.
 _ROWS = ((1, 64, 32, 64), (2, 32, 16, 32), (float("inf"), 16, 8, 16))
-
-# Digits of the scalars of a panel (`result_digits` of kernels/include/mdqr/digits.hpp), for each
-# number of limbs (at most).
-_DIGITS = ((2, 3), (4, 5), (float("inf"), 9))
 
 # As in kernels/cuda/panel/panel.hpp: doubles of shared memory before the arrays over the columns,
 # and of each column besides its digits and its factor; words before the sums of an item.
@@ -99,7 +96,7 @@ def plan(items: int, m: int, w: int, kind: Kind, device: Device) -> Plan:
     limbs, is_complex = kind
     parts = 1 + is_complex
     values = limbs * parts
-    digits = next(count for most, count in _DIGITS if limbs <= most) * parts
+    digits = result_digits(limbs) * parts
     # Sums and scalars are made of digits, but for few limbs.
     scalars = digits if limbs > 2 else values
     pivot = values + (digits if limbs > 2 else 0)

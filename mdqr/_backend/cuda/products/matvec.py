@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from mdqr._backend.cuda.digits import residual_digits, result_digits
 from mdqr._backend.cuda.products.operands import Product, Scratch, Todo
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, matrix_view
 
@@ -28,9 +29,7 @@ def _words(limbs: int, is_residual: bool) -> tuple[int, int]:
     """Return the words of a prepared value of the vector and of a sum, for each part."""
     if limbs == 2 and not is_residual:
         return 2, 3
-    # Digits as in kernels/include/mdqr/digits.hpp.
-    result = 3 if limbs <= 2 else limbs + 1
-    digits = 2 * limbs + (2 if limbs > 4 else 1) if is_residual else result
+    digits = residual_digits(limbs) if is_residual else result_digits(limbs)
     return digits + 1, digits + 2
 
 

@@ -5,19 +5,15 @@ They are formed on the FP64 tensor cores, or on the integer units where a device
 
 from __future__ import annotations
 
-from functools import cache
-from math import ceil, log2
 from typing import NamedTuple
 
+from mdqr._backend.cuda.digits import slices
 from mdqr._backend.cuda.products.operands import Product, Scratch, Todo
 from mdqr._backend.cuda.runtime.device import Workspace
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, matrix_view
 from mdqr._limbs.planes import Block
-from mdqr._precision import precision_of_limbs
 
 # As in kernels/cuda/products/slices.hpp.
-_SLICE_BITS = 22
-_LEAST_SPAN = 30
 _QUAD = 4
 _QUAD_PADDING = 4
 
@@ -30,16 +26,6 @@ _BUSY = 132
 _MANY = 512
 # Quads of a block below which the terms of a tile are not divided further.
 _LEAST_QUADS = 32
-
-
-@cache
-def slices(limbs: int) -> int:
-    """Return the slices of an operand: enough for terms 30 bits below the largest."""
-    bits = -round(log2(precision_of_limbs(limbs).eps))
-    s = 1
-    while _SLICE_BITS * s - bits - ceil(log2(s + 3)) < _LEAST_SPAN:
-        s += 1
-    return s
 
 
 class Tile(NamedTuple):

@@ -29,6 +29,7 @@ from mdqr.linalg._factor.determinants.inverse import Inverse, eps_of, of_rows
 from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import fetch
+from mdqr.linalg._shared.operands import square_of
 
 if TYPE_CHECKING:
     from mdqr.linalg._factor.determinants.elimination import Elimination
@@ -201,7 +202,7 @@ def _of_product(known: Elimination, x: Block) -> tuple[Block, Block]:
     products = products + (y_size * planes.diagonal(u_size)).sum(axis=-1)
     error = factor * (n + 8.0 * np.log2(max(n, 2)) + 57.0) * eps * w_size.sum((-2, -1))
     error = error + (cut * u_columns.sum(axis=-1)).sum(axis=-1)
-    error = error + factor * (2.0 * n + 64.0) * eps**2 * products
+    error = error + factor * (2.0 * n + 64.0) * square_of(eps) * products
     error = error + factor * (n + 10.0) * eps * t_size.sum(axis=-1)
     most = [scaling.largest(size, (-2, -1), 0.0) for size in (x_size, u_size)]
     return value, error * _UP + _FLOOR * n**2 * (1.0 + most[0]) * (1.0 + most[1])

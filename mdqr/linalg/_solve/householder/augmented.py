@@ -32,6 +32,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._factor.condition import Condition
+from mdqr.linalg._shared.operands import square_of
 from mdqr.linalg._solve.system import UNDERFLOW, Scaled, System
 
 MAX_STEPS = 3
@@ -170,10 +171,10 @@ def normwise_bound(
     rate = xp.maximum(limit, _observed_rate(solution, eps, largest))
     rest = 2.0 * rate / (1.0 - rate) * solution.sizes[-1]
     terms = 4.0 * m**0.5 * (leading.sum(axis=-2) + right)
-    rest = rest + inverse * (n + 8) * (eps**2 * terms + UNDERFLOW * m**0.5)
+    rest = rest + inverse * (n + 8) * (square_of(eps) * terms + UNDERFLOW * m**0.5)
     if not system.is_square:
         rest = rest + 2.0 * limit * inverse * _weighted_norm(system, solution.dr)
-        gradient = eps**2 * _weighted_norm(system, solution.r) + UNDERFLOW
+        gradient = square_of(eps) * _weighted_norm(system, solution.r) + UNDERFLOW
         rest = rest + inverse**2 * (m + 8) * (m * n) ** 0.5 * gradient
     rest = xp.where((rate < 0.5) & xp.isfinite(rest), rest, xp.inf)
     # Zeros are solved by zeros.

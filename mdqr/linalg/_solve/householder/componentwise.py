@@ -25,6 +25,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs import planes as _limbs
 from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.wide_range import product
+from mdqr.linalg._shared.operands import square_of
 from mdqr.linalg._solve.householder.augmented import Extension, Step
 from mdqr.linalg._solve.structure import Joined
 from mdqr.linalg._solve.system import LOST, UNDERFLOW, System
@@ -136,7 +137,7 @@ class Inverse:
         if system.root is not None:
             a = system.binary("multiply", system.root, a)
             y = system.binary("multiply", y, system.root.swapaxes(-1, -2))
-        size, further = magnitudes(a, field), (m + 8) * (eps**2 + UNDERFLOW)
+        size, further = magnitudes(a, field), (m + 8) * (square_of(eps) + UNDERFLOW)
         rounded = 0.0 if system.root is None else 4.0 * eps
         h = magnitudes(
             system.backend.residual([(1, self._one)], y, system.a, kind=system.kind), field
@@ -282,7 +283,7 @@ class Sums(NamedTuple):
 
     def error(self, eps: float, factor: int) -> Block:
         """Bound what rounding, `factor` times ``eps**2``, and underflow change."""
-        return factor * eps**2 * self.size + UNDERFLOW * self.count
+        return factor * square_of(eps) * self.size + UNDERFLOW * self.count
 
 
 class Evaluated(NamedTuple):

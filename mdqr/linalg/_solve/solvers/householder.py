@@ -26,6 +26,8 @@ from mdqr.linalg._solve.problem import Conditioned, Problem
 from mdqr.linalg._solve.structure import Joined, separated
 from mdqr.linalg._solve.system import System
 
+_LEAST_WIDTH = 64  # of a piece, in powers of two
+
 
 def solve(problem: Problem, conditioned: Conditioned) -> Answer:
     """Solve a problem that was factored.
@@ -115,6 +117,7 @@ def _exponents(system: System, b: Block) -> Block:
 def _width(limbs: int) -> int:
     """Return the powers of two that the entries of a piece may span.
 
-    The residual of the smallest has twice the limbs of the work, and none of them underflows.
+    The residual of the smallest has twice the limbs of the work, and none of them underflows. For
+    more than eight limbs there is no room for that: what underflows is part of the bounds.
     """
-    return 1074 - 60 - 2 * 53 * limbs
+    return max(1074 - 60 - 2 * 53 * limbs, _LEAST_WIDTH)

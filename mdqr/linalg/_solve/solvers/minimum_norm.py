@@ -18,7 +18,7 @@ from mdqr._backend.blocks import native_abs
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr.linalg._inverse.rounds import approximate_inverse
-from mdqr.linalg._shared.operands import precision_for
+from mdqr.linalg._shared.operands import precision_for, square_of
 from mdqr.linalg._solve.answer import Answer, Part
 from mdqr.linalg._solve.householder.augmented import Solution
 from mdqr.linalg._solve.householder.componentwise import lowest_bits, of_products
@@ -319,9 +319,9 @@ class _Refinement:
         eps, own = precision_for(system.kind.limbs).eps, precision_for(found.limbs).eps
         blocks = (self.c, *at, found.low, found.h)
         c, y, v, w, s, low, h = map(native_abs, blocks, [system.kind.is_complex] * len(blocks))
-        f = eps**2 * (a @ xp.ldexp(v, squared) + c) + own * (a @ xp.ldexp(h, squared) + s)
+        f = square_of(eps) * (a @ xp.ldexp(v, squared) + c) + own * (a @ xp.ldexp(h, squared) + s)
         f = own * system.size(found.rest) + eps * s + self._summed(f, v, -1)
-        g = eps**2 * (turned @ y + v) + own * (turned @ low + w)
+        g = square_of(eps) * (turned @ y + v) + own * (turned @ low + w)
         g = eps * w + self._summed(g, y, -2)
         # Columns of zeros have unknowns that are zero, and zeros are solved by zeros.
         g = xp.where((a > 0.0).any(axis=-2)[..., :, None], g, 0.0)
@@ -347,9 +347,9 @@ class _Refinement:
         low_a, low_c, low_y, low_v = (
             lowest_bits(block, is_complex) for block in (system.a, self.c, at.y, at.v)
         )
-        f = self._summed(eps**2 * (a @ xp.ldexp(v, squared) + system.size(self.c)), v, -1)
+        f = self._summed(square_of(eps) * (a @ xp.ldexp(v, squared) + system.size(self.c)), v, -1)
         turned, y_size = a.swapaxes(-1, -2), system.size(at.y)
-        g = self._summed(eps**2 * (turned @ y_size + v), y_size, -2)
+        g = self._summed(square_of(eps) * (turned @ y_size + v), y_size, -2)
         units = xp.minimum(of_products(low_a, low_v + squared), low_c)
         exact = _is_zero(system.size(at.s), f, units)
         units = xp.minimum(of_products(low_a.swapaxes(-1, -2), low_y), low_v)

@@ -22,7 +22,7 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._inverse.rounds import approximate_inverse
-from mdqr.linalg._shared.operands import Inputs, precision_for
+from mdqr.linalg._shared.operands import Inputs, precision_for, square_of
 from mdqr.linalg._solve.answer import Answer, Part
 from mdqr.linalg._solve.problem import SMALL, Problem
 from mdqr.linalg._solve.refinement import Refinement, climb
@@ -113,7 +113,7 @@ class Normal(Answer):
         limbs, (g, c) = equations.system.kind.limbs, (equations.a_size, equations.b_size)
         eps, own = (precision_for(count).eps for count in (limbs, self._inputs.work.limbs))
         x, low = (equations.size(block) for block in (part.solution.x, part.solution.low))
-        sums = 4.0 * (g.shape[-1] + 12) * eps**2 * (self._squares[0] + (c * x).sum(axis=-2))
+        sums = 4.0 * (g.shape[-1] + 12) * square_of(eps) * (self._squares[0] + (c * x).sum(axis=-2))
         # The square of what x leaves, which is rounded.
         beside = ((planes.diagonal(g)[..., None] ** 0.5) * low).sum(axis=-2) ** 2
         return (sums + beside) / own

@@ -74,7 +74,7 @@ def orthogonalise(
         highest, lowest = scaling.largest(exponents, -1, 0), -scaling.largest(-exponents, -1, 0)
         spread = int(fetch(scaling.largest(highest - lowest, None, 0))[0])
     known = 0 if v is None else planes.limb_count(v, field)
-    for limbs in (2, 4):
+    for limbs in (p.limbs for p in PRECISIONS[1:]):
         if known < limbs < kind.limbs and spread <= starts.SPREAD * limbs:
             few = Kind(limbs, field)
             first = planes.first_limbs(x, field, limbs)

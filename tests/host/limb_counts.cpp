@@ -1,0 +1,104 @@
+// Operations of the headers at MDQR_LIMBS limbs, of operands of full width from the whole range:
+// tests/host/test_limb_counts.py compares what this prints with exact rationals.
+//
+// A line has a name and the limbs of the operands and of the result, as hexadecimal doubles.
+#include <cmath>
+#include <cstdio>
+
+#include "mdqr/digits.hpp"
+#include "mdqr/number/complex.hpp"
+#include "mdqr/number/compare.hpp"
+#include "mdqr/number/rounding.hpp"
+#include "mdqr/series.hpp"
+#include "mdqr/superacc.hpp"
+
+constexpr int N = MDQR_LIMBS;
+using real = mdqr::md<double, N>;
+using complex = mdqr::cmd<double, N>;
+
+static unsigned long long state = 1;
+static double next_unit() { // in [1, 2)
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return 1.0 + double(state >> 12) * 0x1p-52;
+}
+
+// Limbs of 53 bits each, normalised, the first one near 2^e; with `far`, some lie farther off.
+static real draw(int e, bool far) {
+    real x;
+    for (int i = 0; i < N; ++i) {
+        const double unit = next_unit(), sign = unit < 1.5 ? 1.0 : -1.0;
+        x.limb[i] = std::ldexp(sign * next_unit(), e - 54 * i - (far && i > N / 2 ? 20 : 0));
+    }
+    return mdqr::scale_result(mdqr::renormalize<N, N>(x.limb), 0);
+}
+
+static void put(const real& x) {
+    for (double limb : x.limb)
+        std::printf(" %a", limb);
+}
+static void put(const complex& x) {
+    put(x.re);
+    put(x.im);
+}
+template <class... Numbers> static void line(const char* name, const Numbers&... numbers) {
+    std::printf("%s", name);
+    (put(numbers), ...);
+    std::printf("\n");
+}
+
+static real digit_product(real x, real y) {
+    constexpr int D = mdqr::result_digits<N>;
+    double a[D], b[D];
+    mdqr::to_digits<D, N>(x.limb, a);
+    mdqr::to_digits<D, N>(y.limb, b);
+    mdqr::i64 word[D + 1] = {};
+    mdqr::digit_multiply_add<D, D, D>(a, b, word);
+    mdqr::carry_words<D>(word);
+    return mdqr::from_words<D, N, double>(word);
+}
+
+static real exact_product(const real& x, const real& y) {
+    mdqr::superacc sum;
+    for (double a : x.limb)
+        for (double b : y.limb)
+            sum.add_product(a, b);
+    real r;
+    sum.round(r.limb);
+    return r;
+}
+
+static void operate(const real& x, const real& y) {
+    line("add", x, y, mdqr::add(x, y));
+    line("sub", x, y, mdqr::sub(x, y));
+    line("mul", x, y, mdqr::mul(x, y));
+    line("div", x, y, mdqr::div(x, y));
+    line("hypot", x, y, mdqr::hypot(x, y));
+    line("sqrt", x, mdqr::sqrt(x.limb[0] < 0.0 ? mdqr::neg(x) : x));
+    line("rint", x, mdqr::rint(x));
+    line("exact", x, y, exact_product(x, y));
+}
+
+int main() {
+    std::printf("constants %d %d %d %d\n", mdqr::eps_bits<N>, mdqr::result_digits<N>,
+                mdqr::residual_digits<N>, mdqr::small_exponent<N>);
+    // The range from 2^-tiny on, and next to the largest double.
+    const int ends[] = {0, 40, -40, 400, 900, 1010, -TINY, -TINY / 2};
+    for (int e : ends)
+        for (int f : ends)
+            for (int far = 0; far < 2; ++far)
+                operate(draw(e, far), draw(f, far));
+    for (int i = 0; i < 32; ++i) {
+        const real x = draw(0, i % 2), y = draw(-i, i % 3 == 0);
+        const real nearly = mdqr::add(x, draw(-40 - i, false));
+        operate(x, mdqr::neg(nearly));
+        const complex z{x, y}, w{nearly, draw(-3 * i, true)};
+        line("complex_mul", z, w, mdqr::mul(z, w));
+        line("complex_div", z, w, mdqr::div(z, w));
+        const real p = mdqr::scaled(x, 0.25), q = mdqr::scaled(y, 0.25);
+        line("digits", p, q, digit_product(p, q));
+        real sum = mdqr::from_double<double, N>(0.0);
+        mdqr::add_series_term(sum, x, y);
+        mdqr::finish_order(sum);
+        line("mul", x, y, sum);
+    }
+}
