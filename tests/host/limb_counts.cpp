@@ -12,6 +12,19 @@
 #include "mdqr/series.hpp"
 #include "mdqr/superacc.hpp"
 
+// What the limb counts had when each was written down by hand.
+template <int N, int Bits, int Result, int Residual> constexpr bool is_known() {
+    return mdqr::eps_bits<N> == Bits && mdqr::result_digits<N> == Result &&
+           mdqr::residual_digits<N> == Residual && mdqr::small_exponent<N> == 300 &&
+           mdqr::all_normal<N> == 0x1p-500;
+}
+static_assert(is_known<1, 52, 3, 3>() && is_known<2, 104, 3, 5>() && is_known<4, 210, 5, 9>() &&
+              is_known<8, 423, 9, 18>());
+// The table of docs/explanation/contracts.md, and where bounds end.
+static_assert(mdqr::quotient_bound(2) == 15 && mdqr::quotient_bound(8) == 2020815);
+static_assert(mdqr::columns_suffice<16> && !mdqr::columns_suffice<17>);
+static_assert(mdqr::product_bound(16) < 0x1p45 && mdqr::product_bound(19) > 0x1p53);
+
 constexpr int N = MDQR_LIMBS;
 using real = mdqr::md<double, N>;
 using complex = mdqr::cmd<double, N>;
@@ -33,7 +46,7 @@ static real draw(int e, bool far) {
 }
 
 static void put(const real& x) {
-    for (double limb : x.limb)
+    for (const double limb : x.limb)
         std::printf(" %a", limb);
 }
 static void put(const complex& x) {
@@ -52,15 +65,18 @@ static real digit_product(real x, real y) {
     mdqr::to_digits<D, N>(x.limb, a);
     mdqr::to_digits<D, N>(y.limb, b);
     mdqr::i64 word[D + 1] = {};
-    mdqr::digit_multiply_add<D, D, D>(a, b, word);
+    const mdqr::i64 h = mdqr::bits(mdqr::digit_split), l = mdqr::bits(mdqr::digit_rest);
+    for (int k = 0; k < D; ++k)
+        word[k + 1] = -mdqr::digit_bias<D, D>(k, h, l);
+    mdqr::digit_multiply_add<D, D, D>(a, b, word + 1);
     mdqr::carry_words<D>(word);
     return mdqr::from_words<D, N, double>(word);
 }
 
 static real exact_product(const real& x, const real& y) {
     mdqr::superacc sum;
-    for (double a : x.limb)
-        for (double b : y.limb)
+    for (const double a : x.limb)
+        for (const double b : y.limb)
             sum.add_product(a, b);
     real r;
     sum.round(r.limb);
@@ -79,8 +95,8 @@ static void operate(const real& x, const real& y) {
 }
 
 int main() {
-    std::printf("constants %d %d %d %d\n", mdqr::eps_bits<N>, mdqr::result_digits<N>,
-                mdqr::residual_digits<N>, mdqr::small_exponent<N>);
+    std::printf("constants %d %d %d\n", mdqr::eps_bits<N>, mdqr::result_digits<N>,
+                mdqr::residual_digits<N>);
     // The range from 2^-tiny on, and next to the largest double.
     const int ends[] = {0, 40, -40, 400, 900, 1010, -TINY, -TINY / 2};
     for (int e : ends)
@@ -94,7 +110,8 @@ int main() {
         const complex z{x, y}, w{nearly, draw(-3 * i, true)};
         line("complex_mul", z, w, mdqr::mul(z, w));
         line("complex_div", z, w, mdqr::div(z, w));
-        const real p = mdqr::scaled(x, 0.25), q = mdqr::scaled(y, 0.25);
+        // Near 1, as rows are after their scaling.
+        const real p = draw(-1, i % 2), q = draw(-2, i % 3 == 0);
         line("digits", p, q, digit_product(p, q));
         real sum = mdqr::from_double<double, N>(0.0);
         mdqr::add_series_term(sum, x, y);

@@ -59,7 +59,7 @@ _NEARBY = 2.0**-50
 # An inverse in float64 leaves so many bits of a step at most.
 _BITS = 40.0
 # Each takes a limb more, or some bits; eight limbs and the last take ten.
-_MOST_ROUNDS = 12
+_MOST_ROUNDS = PRECISIONS[-1].limbs + 4
 # X is improved from the Gram matrix of A X where that shows less than this, until steps gain so
 # many bits.
 _NEAR, _GAIN = 0.5, 33.0

@@ -1,0 +1,162 @@
+"""The headers at limb counts that no precision has: right, or refused by the compiler."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from compilers import host_compiler
+
+from mdqr._backend.cuda.digits import residual_digits, result_digits
+from mdqr._backend.sources import kernels_folder
+from mdqr._limbs.exact import sum_of_units
+from mdqr._precision import Precision, eps_bits
+
+PROGRAM = Path(__file__).with_suffix("").with_name("limb_counts.cpp")
+FLAGS = ["-std=c++17", "-ffp-contract=off", "-fwrapv", f"-I{kernels_folder() / 'include'}"]
+LEAST = Fraction(1, 2**1074)
+# Relative errors of the contract, in eps; of parts of complex numbers, relative to the modulus.
+ALLOWED = {"add": 2, "sub": 2, "mul": 2, "div": 2, "exact": 1, "digits": 2}
+COMPLEX = {"complex_mul": 4, "complex_div": 10}
+
+
+@pytest.fixture(
+    scope="module", params=[3, 5, pytest.param(16, marks=pytest.mark.long)], ids=lambda n: f"{n}"
+)
+def printed(request, tmp_path_factory):
+    """Return the precision of a limb count, and the lines of the program for it."""
+    precision = Precision("xd", request.param)
+    program = tmp_path_factory.mktemp("limbs") / "program"
+    defines = [f"-DMDQR_LIMBS={precision.limbs}", f"-DTINY={-math.frexp(precision.tiny)[1] + 1}"]
+    command = [host_compiler(), *FLAGS, *defines, "-O1", "-w", str(PROGRAM), "-o", str(program)]
+    subprocess.run(command, check=True)
+    text = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+    return precision, [line.split() for line in text.splitlines()]
+
+
+def numbers(words, limbs):
+    """Return the limbs of each number of a line."""
+    values = [float.fromhex(word) for word in words]
+    return [values[i : i + limbs] for i in range(0, len(values), limbs)]
+
+
+def value(limbs):
+    return Fraction(sum_of_units(limbs)) * LEAST
+
+
+def wanted(name, x, y):
+    """Return the exact result of an operation; None for roots."""
+    if name in ("add", "sub"):
+        return x + y if name == "add" else x - y
+    if name == "div":
+        return x / y
+    return x * y
+
+
+def test_constants_are_those_of_python(printed):
+    precision, lines = printed
+    limbs = precision.limbs
+    assert lines[0] == ["constants", *map(str, (eps_bits(limbs), *digits_of(limbs)))]
+
+
+def digits_of(limbs):
+    return result_digits(limbs), residual_digits(limbs)
+
+
+def test_results_are_normalised(printed):
+    precision, lines = printed
+    for name, *words in lines[1:]:
+        for limbs in numbers(words, precision.limbs):
+            are_apart = all(a + b == a for a, b in pairwise(limbs))
+            assert are_apart or not math.isfinite(limbs[0]), (name, words)
+
+
+def test_real_operations_keep_the_contract(printed):
+    precision, lines = printed
+    eps, least = Fraction(precision.eps), precision.limbs**2 * LEAST
+    seen = set()
+    for name, *words in lines[1:]:
+        if name not in ALLOWED:
+            continue
+        x, y, found = numbers(words, precision.limbs)
+        exact = wanted(name, value(x), value(y))
+        if abs(exact) < 2**1020:
+            error = abs(value(found) - exact)
+            assert error <= ALLOWED[name] * eps * abs(exact) + least, (name, words)
+            seen.add(name)
+    assert seen == set(ALLOWED)
+
+
+def test_roots_keep_the_contract(printed):
+    precision, lines = printed
+    eps, least = Fraction(precision.eps), precision.limbs**2 * LEAST
+    count = 0
+    for name, *words in lines[1:]:
+        if name not in ("sqrt", "hypot"):
+            continue
+        *operands, found = numbers(words, precision.limbs)
+        squares = (
+            [value(x) ** 2 for x in operands] if name == "hypot" else [abs(value(operands[0]))]
+        )
+        root = value(found)
+        bound = 2 * eps * root + least
+        assert max(root - bound, 0) ** 2 <= sum(squares) <= (root + bound) ** 2, (name, words)
+        count += 1
+    assert count > 200
+
+
+def test_integers_are_nearest(printed):
+    precision, lines = printed
+    for name, *words in lines[1:]:
+        if name == "rint":
+            x, found = (value(each) for each in numbers(words, precision.limbs))
+            assert found == round(x)
+
+
+def test_complex_operations_keep_the_contract(printed):
+    precision, lines = printed
+    eps, least = Fraction(precision.eps), 4 * precision.limbs**2 * LEAST
+    for name, *words in lines[1:]:
+        if name not in COMPLEX:
+            continue
+        a, b, c, d, re, im = (value(each) for each in numbers(words, precision.limbs))
+        if name == "complex_mul":
+            exact = a * c - b * d, a * d + b * c
+        else:
+            norm = c * c + d * d
+            exact = (a * c + b * d) / norm, (b * c - a * d) / norm
+        square = (re - exact[0]) ** 2 + (im - exact[1]) ** 2
+        size = exact[0] ** 2 + exact[1] ** 2
+        assert square <= (COMPLEX[name] * eps) ** 2 * size + least**2, (name, words)
+
+
+def refusal(source):
+    """Return what the compiler says to a program; "" if it takes it."""
+    command = [host_compiler(), *FLAGS, "-fsyntax-only", "-x", "c++", "-"]
+    return subprocess.run(command, input=source, capture_output=True, text=True, check=False).stderr
+
+
+@pytest.mark.parametrize(
+    ("header", "use", "most", "message"),
+    [
+        ("elementary/fixed", "mdqr::last_digit<{n}>", 8, "constants.hpp has too few digits"),
+        ("number/md", "mdqr::small_exponent<{n}>", 16, "the last of so many limbs"),
+        (
+            "digits",
+            "mdqr::to_digits<mdqr::residual_digits<{n}>, {n}>(x, x)",
+            8,
+            "digits of so many limbs leave the range of doubles",
+        ),
+    ],
+)
+def test_what_does_not_hold_for_more_limbs_is_refused(header, use, most, message):
+    program = '#include "mdqr/{header}.hpp"\nint value(double* x) {{ return {use}; }}\n'
+    fits, beyond = (
+        refusal(program.format(header=header, use=use.format(n=n))) for n in (most, most + 4)
+    )
+    assert fits == ""
+    assert message in beyond
