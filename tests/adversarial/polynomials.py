@@ -14,11 +14,11 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 import mdqr
+from mdqr._precision import PRECISIONS
 
 from .draws import Draw, limbs_of
 from .verdicts import Verdict, answered
 
-PRECISIONS = (mdqr.d, mdqr.dd, mdqr.qd, mdqr.od)
 _LOWEST = 1074
 _BITS = 3000
 # What the balls of the oracle are wide, relative to roots, and mpmath's rounding.

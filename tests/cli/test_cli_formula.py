@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import mdqr
 from mdqr._cli.columns import Values
 from mdqr._cli.expressions import FUNCTIONS, evaluate
+from mdqr._precision import PRECISIONS
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def decimal(value):
     return f"{scaled.numerator}e-20"
 
 
-@pytest.mark.parametrize("precision", ["dd", "qd", "od"])
+@pytest.mark.parametrize("precision", [p.name for p in PRECISIONS[1:]])
 @pytest.mark.parametrize(
     ("formula", "wide", "features", "intercept"),
     [
@@ -89,7 +90,7 @@ def test_terms_are_exact_to_the_digits_that_are_claimed(
 def test_elementary_functions_keep_their_digits(run, data):
     formula = "log(y + 20) ~ exp(z) + sqrt(x) + np.sin(x)"
     found = []
-    for precision in ("dd", "qd", "od"):
+    for precision in (p.name for p in PRECISIONS[1:]):
         code, out, _ = run("lstsq", data, "--formula", formula, "--precision", precision)
         assert code == 0
         found.append(estimates(re.sub(r"(?<=\S) (?=[-+/*])|(?<=[-+/*]) (?=\S)", "", out)))

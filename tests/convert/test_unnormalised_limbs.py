@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import mdqr
 from mdqr._convert.digits import significant
 from mdqr._limbs import planes
+from mdqr._precision import PRECISIONS
 
 EDGES = [0.0, -0.0, 5e-324, 2.0**-1022, 2.0**-900, 1.0, -1.0, 2.0**53, 1e308, -1e308]
 SPECIAL = [float("inf"), -float("inf"), float("nan")]
@@ -25,7 +26,7 @@ finite = st.sampled_from(EDGES) | st.floats(allow_nan=False, allow_infinity=Fals
 
 @st.composite
 def arrays(draw, doubles=finite):
-    precision = draw(st.sampled_from([mdqr.dd, mdqr.qd, mdqr.od]))
+    precision = draw(st.sampled_from(PRECISIONS[1:]))
     limbs = draw(st.lists(doubles, min_size=precision.limbs, max_size=precision.limbs))
     order = draw(st.sampled_from(["as drawn", "rising", "falling"]))
     if order != "as drawn":

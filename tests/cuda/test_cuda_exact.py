@@ -94,7 +94,9 @@ def test_result_in_the_memory_of_the_addend(cuda, rng):
     assert np.isnan(memory).sum() == 2 * 17 * 3
 
 
-@pytest.mark.parametrize("pair", list(itertools.product((1, 2, 4, 8), repeat=2)), ids=str)
+@pytest.mark.parametrize(
+    "pair", list(itertools.product([p.limbs for p in PRECISIONS], repeat=2)), ids=str
+)
 def test_operands_of_any_precision(cuda, pair, rng):
     kind = Kind(max(2, *pair), False)
     names = {precision.limbs: precision for precision in PRECISIONS}

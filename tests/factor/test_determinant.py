@@ -81,7 +81,7 @@ def test_against_rationals(precision, dtype, n, rng):
 
 
 @given(
-    st.sampled_from([mdqr.dd, mdqr.qd, mdqr.od]),
+    st.sampled_from(PRECISIONS[1:]),
     st.integers(2, 10),
     st.floats(0.0, 1.0),
     st.integers(0, 2**32 - 1),

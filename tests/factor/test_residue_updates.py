@@ -9,7 +9,7 @@ import linalg_cases as cases
 import numpy as np
 import pytest
 from exact_matrices import factor_errors
-from exact_product_cases import PRECISIONS, full
+from exact_product_cases import MULTIPLES, full
 
 import mdqr
 from mdqr import linalg
@@ -24,7 +24,7 @@ ORDER, COLUMNS = 150, 40
 def early_crossover(monkeypatch):
     """Small matrices are taken for large ones."""
     early = tuning.Crossover(0, 20)
-    table = {Kind(p.limbs, field): early for p in PRECISIONS for field in (False, True)}
+    table = {Kind(p.limbs, field): early for p in MULTIPLES for field in (False, True)}
     monkeypatch.setattr(tuning, "RESIDUES_WITHIN", {"cpu": table})
 
 
@@ -41,7 +41,7 @@ def used(monkeypatch):
     return shapes
 
 
-@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+@pytest.mark.parametrize("precision", MULTIPLES, ids=str)
 @pytest.mark.parametrize("trans", ["N", "T", "C"])
 @pytest.mark.parametrize("lower", [False, True])
 def test_triangles(precision, dtype, lower, trans, used, rng):
@@ -64,7 +64,7 @@ def test_triangles(precision, dtype, lower, trans, used, rng):
     assert error.within(factor, matrix.moduli() @ found.moduli())
 
 
-@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+@pytest.mark.parametrize("precision", MULTIPLES, ids=str)
 def test_batches_of_triangles(precision, used, rng):
     a = mdqr.triu(full((2, ORDER, ORDER), precision, float, rng)) + 8 * mdqr.eye(
         ORDER, precision=precision
@@ -77,7 +77,7 @@ def test_batches_of_triangles(precision, used, rng):
         np.testing.assert_array_equal(x[i].limbs, alone.limbs)
 
 
-@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+@pytest.mark.parametrize("precision", MULTIPLES, ids=str)
 def test_lu(precision, dtype, used, rng):
     a = full((ORDER, ORDER), precision, dtype, rng)
     found = linalg.lu_factor(a)
@@ -90,7 +90,7 @@ def test_lu(precision, dtype, used, rng):
 
 
 @pytest.mark.parametrize("grade", [0, 20, 400])
-@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+@pytest.mark.parametrize("precision", MULTIPLES, ids=str)
 def test_qr_in_wide_tiles(precision, dtype, grade, used, rng, monkeypatch):
     """As a GPU has them; columns of all sizes, and each with a bound of its own."""
     for name, value in (("WIDE_TILES", {"cpu": 40}), ("LEAST_LENGTH", 20)):
@@ -110,7 +110,7 @@ def test_qr_in_wide_tiles(precision, dtype, grade, used, rng, monkeypatch):
     assert float(abs(back).max()) <= limit * 120 * precision.eps
 
 
-@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+@pytest.mark.parametrize("precision", MULTIPLES, ids=str)
 def test_graded_rows_and_a_huge_column_in_wide_tiles(precision, dtype, used, rng, monkeypatch):
     """Rows of all sizes go by limbs; one column of such rows spoils no other."""
     for name, value in (("WIDE_TILES", {"cpu": 40}), ("LEAST_LENGTH", 20)):
@@ -127,7 +127,7 @@ def test_graded_rows_and_a_huge_column_in_wide_tiles(precision, dtype, used, rng
     assert used
 
 
-@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+@pytest.mark.parametrize("precision", MULTIPLES, ids=str)
 def test_batches_of_right_hand_sides_of_one_factorisation(precision, dtype, used, rng, monkeypatch):
     """And one right-hand side of a batch: wide tiles, whose vectors or columns broadcast."""
     for name, value in (("WIDE_TILES", {"cpu": 40}), ("LEAST_LENGTH", 20)):
@@ -142,7 +142,7 @@ def test_batches_of_right_hand_sides_of_one_factorisation(precision, dtype, used
         np.testing.assert_array_equal(columns[i].limbs, linalg.qr_factor(a[i]).apply_qh(x[0]).limbs)
 
 
-@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+@pytest.mark.parametrize("precision", MULTIPLES, ids=str)
 def test_rounds_of_preconditioning(precision, dtype, used, rng):
     """Q and R by products of a matrix that float64 takes for singular, through residues alone."""
     cond = {mdqr.dd: 1e20, mdqr.qd: 1e45, mdqr.od: 1e55}[precision]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import mdqr
+from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays
 
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
@@ -304,7 +305,7 @@ def test_polynomials_keep_their_bound(multiple, rng):
         assert abs(got - truth) <= Fraction(1.01) * 4 * 8 * Fraction(multiple.eps) * size
 
 
-@pytest.mark.parametrize("name", ["dd", "qd", "od"])
+@pytest.mark.parametrize("name", [p.name for p in PRECISIONS[1:]])
 def test_extremes_of_values_whose_leading_limbs_are_neighbours(name):
     """In a normal form the larger of two neighbours may lead the smaller value."""
     ulp = 2.0**-53  # below 1

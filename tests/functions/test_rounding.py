@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import mdqr
 from mdqr._limbs.planes import is_normalised
+from mdqr._precision import PRECISIONS
 
 
 # Oracle: floor, ceil and round of the exact rational value.
@@ -51,7 +52,7 @@ def test_round_to_places_beyond_all_numbers(places):
     assert rounded.limbs.tobytes() == want.limbs.tobytes()
 
 
-@pytest.mark.parametrize("precision", ["dd", "qd", "od"])
+@pytest.mark.parametrize("precision", [p.name for p in PRECISIONS[1:]])
 def test_nextafter_keeps_the_sign_where_it_comes_to_zero(precision):
     x = mdqr.array([-5e-324, 5e-324], precision=precision)
     found = mdqr.nextafter(x, 0).limbs

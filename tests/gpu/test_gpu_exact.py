@@ -10,6 +10,7 @@ import mdqr
 from mdqr._backend import for_block, workspace
 from mdqr._backend.cuda.products import exact as calls
 from mdqr._limbs.planes import Kind
+from mdqr._precision import PRECISIONS
 from mdqr.linalg import matmul
 from mdqr.linalg._products.exact import devices, lines, plan, product
 from mdqr.linalg._shared import tuning
@@ -37,7 +38,7 @@ def test_limbs_are_those_of_the_host(multiple, dtype, shape, rng):
 
 
 def test_pairs_of_precisions(multiple, rng):
-    for other in (mdqr.d, mdqr.dd, mdqr.qd, mdqr.od):
+    for other in PRECISIONS:
         a, b = draw(rng, multiple, (30, 70), float), draw(rng, other, (70, 20), complex)
         cases.same_on_both(exact, a, b)
         cases.same_on_both(exact, b.T, a.T)

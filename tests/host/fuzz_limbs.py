@@ -22,6 +22,7 @@ from collections import Counter
 import numpy as np
 
 import mdqr
+from mdqr._precision import PRECISIONS
 
 MODES = {"downward": 0x400, "upward": 0x800, "to zero": 0xC00}  # of fesetround on x86
 SECONDS = 60  # of one case, with room for sanitizers
@@ -56,7 +57,7 @@ def limbs_of(rng: np.random.Generator, count: int, shape: tuple[int, ...]) -> np
 
 
 def array_of(rng: np.random.Generator, shape: tuple[int, ...]) -> mdqr.MDArray:
-    precision = [mdqr.d, mdqr.dd, mdqr.qd, mdqr.od][rng.integers(4)]
+    precision = PRECISIONS[rng.integers(len(PRECISIONS))]
     parts = 2 if rng.integers(4) == 0 else 1
     blocks = [limbs_of(rng, precision.limbs, shape) for _ in range(parts)]
     if parts == 2:
@@ -113,13 +114,13 @@ CALLS = {
     "save": lambda a, b, n: saved(a),
     "pickle": lambda a, b, n: pickle.loads(pickle.dumps(a)),
     "to_numpy": lambda a, b, n: a.to_numpy(),
-    "astype": lambda a, b, n: a.astype(["d", "dd", "qd", "od"][n % 4]),
+    "astype": lambda a, b, n: a.astype(PRECISIONS[n % len(PRECISIONS)]),
     "to_fractions": lambda a, b, n: a.to_fractions(),
     "to_mpmath": lambda a, b, n: [str(x) for x in a.to_mpmath().ravel()],
     "from_limbs": lambda a, b, n: mdqr.from_limbs(
         a.limbs, dtype=complex if a.is_complex else float
     ),
-    "array": lambda a, b, n: mdqr.array(a, precision=["d", "dd", "qd", "od"][n % 4]),
+    "array": lambda a, b, n: mdqr.array(a, precision=PRECISIONS[n % len(PRECISIONS)]),
     "list": lambda a, b, n: mdqr.array([a.ravel()[0], 1.5, "0.1"], precision=a.precision),
     "float": lambda a, b, n: float(a.ravel()[0]),
     "int": lambda a, b, n: int(a.ravel()[0]),

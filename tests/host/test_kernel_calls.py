@@ -108,7 +108,7 @@ def test_the_shape_of_limbs_is_that_of_a_view(shape):
     assert limbs.ravel().tolist() == [10.0] * 3 + [0.0] * 3
 
 
-@pytest.mark.parametrize("name", ["dd", "qd", "od"])
+@pytest.mark.parametrize("name", [p.name for p in PRECISIONS[1:]])
 def test_arrays_with_too_few_planes_are_refused(name):
     precision = mdqr._precision.as_precision(name)
     for shape in ((1, 100), (1, 3, 5)):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from exact_limbs import greedy
 from exact_matrices import product as integer_product
-from exact_product_cases import HOST, PRECISIONS, auto, full
+from exact_product_cases import HOST, MULTIPLES, auto, full
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -39,7 +39,7 @@ def rounded(values, precision):
 @settings(max_examples=40)
 @given(
     data=st.data(),
-    precision=st.sampled_from(PRECISIONS),
+    precision=st.sampled_from(MULTIPLES),
     shape=st.tuples(*[st.integers(1, 9)] * 3),
 )
 def test_integers_are_rounded_once(data, precision, shape):
@@ -61,7 +61,7 @@ def test_integers_are_rounded_once(data, precision, shape):
 @settings(max_examples=60)
 @given(
     data=st.data(),
-    pair=st.tuples(*[st.sampled_from((mdqr.d, *PRECISIONS))] * 2),
+    pair=st.tuples(*[st.sampled_from((mdqr.d, *MULTIPLES))] * 2),
     shape=st.tuples(*[st.integers(1, 6)] * 3),
 )
 def test_integers_of_two_precisions(data, pair, shape):
@@ -80,7 +80,7 @@ def test_integers_of_two_precisions(data, pair, shape):
     assert_same_bits(matmul(a, b, method="exact"), rounded(integer_product(*stored), larger))
 
 
-@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+@pytest.mark.parametrize("precision", MULTIPLES, ids=str)
 @pytest.mark.parametrize("sign", [1, -1])
 def test_largest_entries(precision, sign):
     """Sums of residues reach their limits where all entries are the largest ones."""
@@ -162,7 +162,7 @@ def test_sums_that_cancel():
     assert not np.signbit(found.limbs).any()
 
 
-@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+@pytest.mark.parametrize("precision", MULTIPLES, ids=str)
 def test_ties_have_the_greedy_form(precision):
     """Half a unit in the last place of a limb is a tie; the limbs below it decide."""
     limbs = precision.limbs

@@ -9,12 +9,13 @@ from fractions import Fraction
 import linalg_cases as cases
 import numpy as np
 import pytest
-from exact_product_cases import PRECISIONS, auto, by_powers, full, within_auto_bound
+from exact_product_cases import MULTIPLES, auto, by_powers, full, within_auto_bound
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mdqr
 from mdqr._limbs.planes import Kind
+from mdqr._precision import PRECISIONS
 from mdqr.linalg import matmul
 from mdqr.testing import arrays, assert_same_bits
 
@@ -56,7 +57,7 @@ def check_exact_bound(a, b, found):
     )
 
 
-@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+@pytest.mark.parametrize("precision", MULTIPLES, ids=str)
 def test_exact_bound_where_every_term_loses_half_a_unit(precision):
     """Terms below half a unit beside large ones that cancel, in lines that nothing balances."""
     limbs, many = precision.limbs, 32
@@ -73,8 +74,10 @@ def test_exact_bound_where_every_term_loses_half_a_unit(precision):
     assert 0.9 < float(error * 2.0 ** (53 * limbs + 6)) / (1.5 * many) < 1.0
 
 
-@pytest.mark.parametrize("pair", list(itertools.product((1, 2, 4, 8), repeat=2)), ids=str)
-@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+@pytest.mark.parametrize(
+    "pair", list(itertools.product([p.limbs for p in PRECISIONS], repeat=2)), ids=str
+)
+@pytest.mark.parametrize("precision", MULTIPLES, ids=str)
 def test_operands_of_any_precision(pair, precision, rng):
     if max(pair) > precision.limbs:
         pytest.skip("the result would have more limbs")

@@ -10,7 +10,7 @@ import linalg_cases as cases
 import numpy as np
 import pytest
 from exact_limbs import greedy
-from exact_product_cases import HOST, PRECISIONS, by_powers, full
+from exact_product_cases import HOST, MULTIPLES, by_powers, full
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -41,7 +41,7 @@ def numbers_of_digits(draw, bits=400):
 @given(
     values=st.lists(numbers_of_digits(), min_size=1, max_size=20),
     cut=st.integers(0, 390),
-    precision=st.sampled_from(PRECISIONS),
+    precision=st.sampled_from(MULTIPLES),
     subtract=st.booleans(),
 )
 def test_any_digits_are_rounded_once(values, cut, precision, subtract):
@@ -59,7 +59,7 @@ def test_any_digits_are_rounded_once(values, cut, precision, subtract):
     assert_same_bits(mdqr.from_limbs(out[:, 0]), mdqr.from_limbs(wanted.T.copy()))
 
 
-@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+@pytest.mark.parametrize("precision", MULTIPLES, ids=str)
 def test_what_is_cut_does_not_overflow(precision, dtype, rng):
     """Large entries of a row and a column that meet small ones leave products in range."""
     a, b = (full((2, 2), precision, dtype, rng).copy() for _ in range(2))
@@ -68,7 +68,7 @@ def test_what_is_cut_does_not_overflow(precision, dtype, rng):
     assert_same_bits(matmul(a, b, method="exact"), matmul(a, b, method="direct"))
 
 
-@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+@pytest.mark.parametrize("precision", MULTIPLES, ids=str)
 @pytest.mark.parametrize("subtract", [False, True])
 def test_runs_of_terms(precision, dtype, subtract, monkeypatch, rng):
     """Runs of terms are added up, one of them directly, with what they are added to."""
@@ -170,7 +170,7 @@ def test_threads_of_the_caller(rng):
     """Calls at the same time take buffers of their own."""
     pairs = [
         (full((40, 30 + i), p, field, rng), full((30 + i, 70), p, field, rng))
-        for i, p in enumerate(PRECISIONS)
+        for i, p in enumerate(MULTIPLES)
         for field in (float, complex)
     ]
     wanted = [matmul(*pair, method="exact") for pair in pairs]

@@ -199,7 +199,8 @@ def test_products_with_the_transpose_are_symmetric(level):
     code = """
 import sys
 import numpy as np, mdqr
-for precision in ("dd", "qd", "od"):
+from mdqr._precision import PRECISIONS
+for precision in (p.name for p in PRECISIONS[1:]):
     for rows, columns in [(5, 3), (300, 1), (40, 9), (130, 20), (700, 7), (9, 70)]:
         x = mdqr.random.normal((rows, columns), precision=precision, rng=rows)
         g = (x.T @ x).limbs

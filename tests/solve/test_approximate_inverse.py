@@ -13,6 +13,7 @@ from mdqr._backend.host.backend import HostBackend
 from mdqr._backend.host.backend import backend as host_backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Kind
+from mdqr._precision import PRECISIONS
 from mdqr.linalg._inverse import split
 from mdqr.linalg._inverse.approximate_inverse import constant, largest_singular_value
 from mdqr.linalg._inverse.rounds import approximate_inverse, inverse_of_lower
@@ -31,7 +32,7 @@ class RulesOfGpus(HostBackend):
     st.integers(0, 2**32),
     st.integers(1, 24),
     st.sampled_from([float, complex]),
-    st.sampled_from([mdqr.dd, mdqr.qd, mdqr.od]),
+    st.sampled_from(PRECISIONS[1:]),
     st.booleans(),
 )
 def test_what_an_inverse_leaves_is_bounded(seed, n, dtype, precision, on_gpu):

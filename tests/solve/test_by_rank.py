@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mdqr
+from mdqr._precision import PRECISIONS
 from mdqr.linalg import LinAlgError, RankInfo, lstsq, null_space, pinv
 from mdqr.testing import assert_same_bits
 
 
 @given(
-    st.sampled_from([mdqr.d, mdqr.dd, mdqr.qd, mdqr.od]),
+    st.sampled_from(PRECISIONS),
     st.sampled_from([float, complex]),
     st.integers(1, 7),
     st.integers(1, 7),
@@ -173,7 +174,7 @@ def test_weights_of_zero_leave_rows_out(multiple, rng):
 
 
 @given(
-    st.sampled_from([mdqr.d, mdqr.dd, mdqr.qd, mdqr.od]),
+    st.sampled_from(PRECISIONS),
     st.sampled_from([float, complex]),
     st.tuples(*3 * [st.integers(1, 6)]),
     st.sampled_from([0, -600, -850, 400]),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import mdqr
 from mdqr import PrecisionWarning
 from mdqr._core import promotion
+from mdqr._precision import PRECISIONS
 from mdqr.linalg import lstsq
 from mdqr.linalg._solve.solvers import small
 
@@ -57,7 +58,7 @@ def least_digits(x, a, b, w, errors):
     weighted=st.booleans(),
     exact=st.sets(st.integers(0, 3)),
     residual=st.sampled_from([0.0, 1e-6, 1.0, 1e3]),
-    precision=st.sampled_from(["d", "dd", "qd", "od"]),
+    precision=st.sampled_from([p.name for p in PRECISIONS]),
     method=st.sampled_from(["auto", "householder"]),
     seed=st.integers(0, 2**32 - 1),
 )

@@ -129,7 +129,7 @@ def test_ill_conditioned_and_graded_problems_take_other_ways(precision):
         check_bounds(fit, solved_exactly(matrix, b[:, None])[0])
 
 
-@pytest.mark.parametrize("precision", ["d", "dd", "qd", "od"])
+@pytest.mark.parametrize("precision", [p.name for p in PRECISIONS])
 def test_residuals_of_consistent_data_are_as_small_as_promised(precision):
     """Right to a few eps**2 times the condition of b where nothing of b is left."""
     rng = np.random.default_rng(1)

@@ -15,10 +15,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import mdqr
+from mdqr._precision import PRECISIONS
 from mdqr.linalg import EigResult, LinAlgError, companion, eig, eigh, eigvals, inv, qr, roots
 from mdqr.linalg._general.subspaces import decomposition
 
-multiples = st.sampled_from([mdqr.dd, mdqr.qd, mdqr.od])
+multiples = st.sampled_from(PRECISIONS[1:])
 
 
 def check(a, left=True):

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import mdqr
 from mdqr._backend import for_block
 from mdqr._limbs.planes import Kind
+from mdqr._precision import PRECISIONS
 from mdqr.linalg import Info, LinAlgError, eig, eigvals, schur
 from mdqr.linalg._general import vector_bounds
 from mdqr.linalg._general.certificate import perturbation
@@ -28,7 +29,7 @@ from mdqr.linalg._general.subspaces import newton
 from mdqr.linalg._shared.data_error import Errors
 from mdqr.linalg._spectral.disks import Disks, Together
 
-multiples = st.sampled_from([mdqr.dd, mdqr.qd, mdqr.od])
+multiples = st.sampled_from(PRECISIONS[1:])
 _TOO_SMALL = 2.0**-10
 
 
@@ -276,7 +277,7 @@ def _norm(x):
     return float(sum((abs(y) ** 2 for y in x.entries()), eigenvalues.flint.arb(0)).sqrt())
 
 
-@pytest.mark.parametrize("precision", [mdqr.dd, mdqr.qd, mdqr.od])
+@pytest.mark.parametrize("precision", PRECISIONS[1:])
 def test_a_step_in_each_precision_is_enough(precision, monkeypatch):
     """Steps end before errors are below eps; bounds of values and vectors are as good."""
     steps = []
@@ -289,7 +290,7 @@ def test_a_step_in_each_precision_is_enough(precision, monkeypatch):
     monkeypatch.setattr(newton, "_step", step)
     n = 24
     info = eig(mdqr.random.normal((n, n), precision=precision, rng=5)).info
-    assert steps == [limbs for limbs in (2, 4, 8) if limbs <= precision.limbs]
+    assert steps == [p.limbs for p in PRECISIONS[1:] if p <= precision]
     assert (info.digits >= precision.digits - 1).all()
     # What rounding vectors of length 1 costs; see `Conclusion.vector_bound`.
     assert (info.vector_bound <= 2 * (n + 64) * precision.eps).all()

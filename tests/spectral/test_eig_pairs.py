@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mdqr
+from mdqr._precision import PRECISIONS
 from mdqr.linalg import LinAlgError, eig, eigvals
 
-multiples = st.sampled_from([mdqr.dd, mdqr.qd, mdqr.od])
+multiples = st.sampled_from(PRECISIONS[1:])
 
 
 def check(a, b):

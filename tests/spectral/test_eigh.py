@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mdqr
+from mdqr._precision import PRECISIONS
 from mdqr.linalg import LinAlgError, eigh, eigvalsh
 
 
@@ -52,7 +53,7 @@ def test_one_triangle_is_read(precision, dtype, shape, uplo, rng):
 
 
 @given(
-    st.sampled_from([mdqr.dd, mdqr.qd, mdqr.od]),
+    st.sampled_from(PRECISIONS[1:]),
     st.sampled_from([float, complex]),
     st.integers(2, 8),
     st.lists(st.integers(-3, 3), min_size=8, max_size=8),

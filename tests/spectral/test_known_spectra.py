@@ -11,6 +11,7 @@ import pytest
 
 import mdqr
 from mdqr import linalg
+from mdqr._precision import PRECISIONS
 
 N = 8
 
@@ -54,7 +55,7 @@ FITS = {"multiple": 1, "cluster": 2, "near": 4, "graded": 4, "signs": 1}
 CASES = [
     (name, precision)
     for name in SPECTRA
-    for precision in (mdqr.d, mdqr.dd, mdqr.qd, mdqr.od)
+    for precision in PRECISIONS
     if precision.limbs >= FITS[name]
 ]
 

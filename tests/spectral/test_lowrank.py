@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mdqr
+from mdqr._precision import PRECISIONS
 from mdqr.linalg import LinAlgError, lowrank, matrix_rank, norm, pinv, polar, svdvals
 from mdqr.testing import assert_same_bits, matrix
 
@@ -46,7 +47,7 @@ def accept(a, u, s, vh, left_out=0.0):
 
 
 @given(
-    st.sampled_from([mdqr.d, mdqr.dd, mdqr.qd, mdqr.od]),
+    st.sampled_from(PRECISIONS),
     st.sampled_from([float, complex]),
     st.integers(1, 9),
     st.integers(1, 9),

@@ -19,13 +19,12 @@ from hypothesis import strategies as st
 
 import mdqr
 from mdqr._limbs.exact import LOWEST, units
+from mdqr._precision import PRECISIONS
 from mdqr.linalg import roots
 from mdqr.linalg._roots.clusters import Search
 from mdqr.linalg._roots.dyadic import Point, Polynomial
 from mdqr.linalg._roots.isolation import Disk, centred, isolated
 from mdqr.linalg._roots.smith import enclosed
-
-PRECISIONS = [mdqr.d, mdqr.dd, mdqr.qd, mdqr.od]
 
 
 def exactly(z):

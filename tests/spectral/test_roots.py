@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mdqr
+from mdqr._precision import PRECISIONS
 from mdqr.linalg import LinAlgError, RootsResult, companion, roots
 
 
@@ -39,7 +40,7 @@ numbers = st.fractions(min_value=-4, max_value=4, max_denominator=20)
 
 
 @given(
-    st.sampled_from([mdqr.dd, mdqr.qd, mdqr.od]),
+    st.sampled_from(PRECISIONS[1:]),
     st.lists(numbers, min_size=1, max_size=6),
     st.integers(0, 150),
     st.integers(-60, 60),
@@ -50,9 +51,7 @@ def test_each_root_lies_in_its_disk(precision, wanted, close, size):
     check(product(wanted), precision)
 
 
-@given(
-    st.sampled_from([mdqr.dd, mdqr.qd, mdqr.od]), st.lists(st.floats(-1, 1), min_size=2, max_size=7)
-)
+@given(st.sampled_from(PRECISIONS[1:]), st.lists(st.floats(-1, 1), min_size=2, max_size=7))
 def test_any_coefficients(precision, p):
     held = np.flatnonzero(p)
     if held.size and abs(np.array(p)[held]).min() > 1e-100:
@@ -120,7 +119,7 @@ def test_far_apart(multiple):
 
 
 @given(
-    st.sampled_from([mdqr.dd, mdqr.qd, mdqr.od]),
+    st.sampled_from(PRECISIONS[1:]),
     st.lists(st.integers(-500, 500), min_size=3, max_size=6),
     st.integers(0, 2**32 - 1),
 )

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mdqr
+from mdqr._precision import PRECISIONS
 from mdqr.linalg import (
     LinAlgError,
     cond,
@@ -89,7 +90,7 @@ def test_shapes_are_those_of_numpy(precision, dtype, shape, full, rng):
 
 
 @given(
-    st.sampled_from([mdqr.dd, mdqr.qd, mdqr.od]),
+    st.sampled_from(PRECISIONS[1:]),
     st.integers(1, 6),
     st.integers(0, 4),
     st.floats(0, 1),
@@ -108,7 +109,7 @@ def test_values_of_any_condition(multiple, n, extra, share, turned, seed):
 
 
 @given(
-    st.sampled_from([mdqr.d, mdqr.dd, mdqr.qd, mdqr.od]),
+    st.sampled_from(PRECISIONS),
     st.integers(2, 6),
     st.integers(-120, 120),
     st.booleans(),
@@ -210,7 +211,7 @@ def test_one_turn_in_each_precision(function, multiple, dtype, monkeypatch):
     monkeypatch.setattr(jacobi, "_products", products)
     a = cases.random(24, 24, multiple, dtype, np.random.default_rng(1), cond=4.0)
     function(a + a.mT.conj() if function is not svd else a)
-    assert found == [limbs for limbs in (2, 4, 8) if limbs <= multiple.limbs]
+    assert found == [p.limbs for p in PRECISIONS[1:] if p <= multiple]
 
 
 def test_nearly_equal_lengths_beside_others(multiple):

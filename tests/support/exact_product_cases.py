@@ -9,10 +9,11 @@ import numpy as np
 
 import mdqr
 from mdqr._backend.host import backend
+from mdqr._precision import PRECISIONS
 from mdqr.linalg._products.exact import product
 
 HOST = backend.backend()
-PRECISIONS = (mdqr.dd, mdqr.qd, mdqr.od)
+MULTIPLES = PRECISIONS[1:]
 
 
 def auto(a, b, kind):

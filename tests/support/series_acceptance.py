@@ -19,6 +19,7 @@ from series_families import (
 )
 
 import mdqr
+from mdqr._precision import PRECISIONS
 from mdqr.series import SingularJacobianError, System, newton_series, pade, track
 from mdqr.testing import ulp_error
 
@@ -88,7 +89,7 @@ def check_exponential(n, degree, precision, device):
 
 def check_next_precision(n, degree, precision, device):
     """With data and work in the next precision errors stay below those of data in this one."""
-    higher = next(p for p in (mdqr.dd, mdqr.qd, mdqr.od) if p > precision)
+    higher = next(p for p in PRECISIONS[1:] if p > precision)
     system, a, b = triangular_exponential(n, degree, higher)
     s = newton_series(system, np.ones(n), degree=degree, precision=higher, device=device)
     sums = [0, *map(abs, b)]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tensorcore_cases import emulated_engine, error_bound, reference, with_condition
 
 import mdqr
+from mdqr._precision import PRECISIONS
 from mdqr.tensorcore import lstsq, qr
 from mdqr.tensorcore._algorithms.preconditioner import Preconditioner
 from mdqr.tensorcore._engine.formats import FORMATS
@@ -291,7 +292,7 @@ def test_slow_progress_asks_for_a_finer_triangle(rng, monkeypatch):
     ).all()
 
 
-@pytest.mark.parametrize("precision", [mdqr.dd, mdqr.qd, mdqr.od], ids=str)
+@pytest.mark.parametrize("precision", PRECISIONS[1:], ids=str)
 def test_factors_start_a_refinement_in_more_digits(precision):
     """``x += R^-1 R^-H A^H (b - A x)`` with R of the factors gains digits in every step."""
     a, b = (mdqr.random.normal(shape, precision=precision, rng=1) for shape in ((60, 20), 60))
