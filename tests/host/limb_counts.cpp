@@ -12,6 +12,18 @@
 #include "mdqr/series.hpp"
 #include "mdqr/superacc.hpp"
 
+MDQR_BEGIN
+// As the operations of panels, of which windows are made.
+template <int N> md<double, N> plus(const md<double, N>& x, const md<double, N>& y) {
+    return add_fast(x, y);
+}
+template <int N> md<double, N> multiply(const md<double, N>& x, const md<double, N>& y) {
+    return mul_fast(x, y);
+}
+template <int N> void normalise(md<double, N>& x) { x = renormalize<N, N>(x.limb); }
+MDQR_END
+#include "mdqr/window.hpp"
+
 // What the limb counts had when each was written down by hand.
 template <int N, int Bits, int Result, int Residual> constexpr bool is_known() {
     return mdqr::eps_bits<N> == Bits && mdqr::result_digits<N> == Result &&
@@ -103,6 +115,17 @@ int main() {
         for (int f : ends)
             for (int far = 0; far < 2; ++far)
                 operate(draw(e, far), draw(f, far));
+    const real nan = mdqr::from_double<double, N>(NAN),
+               infinite = mdqr::from_double<double, N>(INFINITY);
+    const real special[] = {draw(0, false), draw(500, true), infinite, nan};
+    for (const real& x : special) {
+        line("nan", mdqr::add(x, nan));
+        line("nan", mdqr::add(nan, x));
+        line("nan", mdqr::sub(x, nan));
+        line("nan", mdqr::mul(x, nan));
+        line("nan", mdqr::div(nan, x));
+        line("nan", mdqr::sub(mdqr::add(x, infinite), infinite));
+    }
     for (int i = 0; i < 32; ++i) {
         const real x = draw(0, i % 2), y = draw(-i, i % 3 == 0);
         const real nearly = mdqr::add(x, draw(-40 - i, false));
@@ -113,6 +136,8 @@ int main() {
         // Near 1, as rows are after their scaling.
         const real p = draw(-1, i % 2), q = draw(-2, i % 3 == 0);
         line("digits", p, q, digit_product(p, q));
+        line("inverse", p, mdqr::inverse_of(p));
+        line("inverse_root", mdqr::mul(p, p), mdqr::inverse_root(mdqr::mul(p, p)));
         real sum = mdqr::from_double<double, N>(0.0);
         mdqr::add_series_term(sum, x, y);
         mdqr::finish_order(sum);

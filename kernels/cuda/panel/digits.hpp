@@ -6,7 +6,8 @@
 // on their order. Carries are taken all at once: a word is cut to 51 bits and gets what is above
 // 51 bits of the next one, which leaves digits a little above 2^50.
 //
-// Reciprocals and roots start from a double, and that from 20 bits; each step triples their digits.
+// Reciprocals and roots start from a double, and that from 20 bits; each step triples their digits,
+// and the second one reaches nine.
 // With x0 and the residual e,
 //   1 / d      = x0 (1 + e + e^2 + O(e^3)),              e = 1 - d x0,
 //   1 / sqrt s = x0 (1 + e / 2 + 3 e^2 / 8 + O(e^3)),    e = 1 - s x0^2.
@@ -219,6 +220,7 @@ MDQR_FN digits<Result> corrected(const digits<Known>& x, const words<M>& residua
 
 // 1 / (8 sqrt(s)) for s between 1/16 and 1/4.
 template <int M> MDQR_CALL digits<M> reciprocal_root(digits<M> s) {
+    static_assert(M <= 9, "mdqr: so many digits take one more step");
     constexpr int first = M < 4 ? M : 4;
     digits<1> seed;
     seed.d[0] = to_double(to_integer(one_prod(two_to(48), quick_reciprocal_root(leading(s)))));
@@ -235,6 +237,7 @@ template <int M> MDQR_CALL digits<M> reciprocal_root(digits<M> s) {
 
 // 2^-Shift / d for d between 2^(1 - Shift) and 1, and a little beyond.
 template <int Shift, int M> MDQR_CALL digits<M> reciprocal(digits<M> d) {
+    static_assert(M <= 9, "mdqr: so many digits take one more step");
     constexpr int first = M < 4 ? M : 4;
     constexpr i64 power = i64(1) << Shift;
     const double x = one_prod(two_to(51 - Shift), quick_reciprocal(leading(d)));

@@ -118,19 +118,19 @@ template <int N> MDQR_FN cmd<double, N> shifted_down(const cmd<double, N>& x, in
 
 // ---- scalars of a reflector
 
-// 1 / sqrt(s) and 1 / d, far from the ends of the range: a step from the double doubles the limbs.
+// 1 / sqrt(s) and 1 / d, far from the ends of the range: a step from half of the limbs, rounded up.
 template <class T, int N> MDQR_FN md<T, N> inverse_root(const md<T, N>& s) {
     const T one = broadcast<T>(1.0);
     if constexpr (N == 1) {
         return from_double<T, 1>(one / sqrt(s.limb[0]));
     } else {
-        const md<T, N / 2> y = inverse_root(with_limbs<N / 2>(s));
+        const md<T, (N + 1) / 2> y = inverse_root(with_limbs<(N + 1) / 2>(s));
         const md<T, N> wide = with_limbs<N>(y);
         md<T, N> e = plus(from_double<T, N>(one), neg(multiply(s, multiply(wide, wide))));
         normalise(e);
         const T square = one_prod(one_prod(e.limb[0], e.limb[0]), broadcast<T>(0.375));
-        const md<T, N / 2> half = scaled(with_limbs<N / 2>(e), broadcast<T>(0.5));
-        const md<T, N / 2> factor = add_fast(half, from_double<T, N / 2>(square));
+        const md<T, (N + 1) / 2> half = scaled(with_limbs<(N + 1) / 2>(e), broadcast<T>(0.5));
+        const md<T, (N + 1) / 2> factor = add_fast(half, from_double<T, (N + 1) / 2>(square));
         return plus(wide, with_limbs<N>(mul_fast(y, factor)));
     }
 }
@@ -139,12 +139,13 @@ template <class T, int N> MDQR_FN md<T, N> inverse_of(const md<T, N>& d) {
     if constexpr (N == 1) {
         return from_double<T, 1>(one / d.limb[0]);
     } else {
-        const md<T, N / 2> x = inverse_of(with_limbs<N / 2>(d));
+        const md<T, (N + 1) / 2> x = inverse_of(with_limbs<(N + 1) / 2>(d));
         const md<T, N> wide = with_limbs<N>(x);
         md<T, N> e = plus(from_double<T, N>(one), neg(multiply(d, wide)));
         normalise(e);
         const T square = one_prod(e.limb[0], e.limb[0]);
-        const md<T, N / 2> factor = add_fast(with_limbs<N / 2>(e), from_double<T, N / 2>(square));
+        const md<T, (N + 1) / 2> factor =
+            add_fast(with_limbs<(N + 1) / 2>(e), from_double<T, (N + 1) / 2>(square));
         return plus(wide, with_limbs<N>(mul_fast(x, factor)));
     }
 }
