@@ -22,10 +22,6 @@ from mdqr.testing import arrays, assert_same_bits
 VALUES = 18  # an array: 500 values of each precision in every run
 MANY = 250  # 50,000 of each in the long profile
 
-# What is proven (docs/explanation/elementary-functions.md): the first bit that the limbs cannot
-# hold, 2^-53N, and a hundredth of eps. A complex number has the errors of two parts.
-PROVEN = {1: 0.51, 2: 0.26, 4: 0.26, 8: 0.51}
-
 BINARY = [name for name in FUNCTIONS if len(FUNCTIONS[name].regions[0]) == 2]
 REAL = [name for name in FUNCTIONS if name not in BINARY]
 COMPLEX = [name for name in REAL if FUNCTIONS[name].complex]
@@ -54,7 +50,10 @@ def operands(draw, name, precision, count, dtype=float):
 
 
 def check(name, precision, dtype=float, count=VALUES, profile="default"):
-    bound = PROVEN[precision.limbs] * (1 if dtype is float else 1.5)
+    # What is proven (docs/explanation/elementary-functions.md): the first bit that the limbs cannot
+    # hold, 2^-53N, and a hundredth of eps. A complex number has the errors of two parts.
+    proven = 2.0**-precision.bits / precision.eps + 0.01
+    bound = proven * (1 if dtype is float else 1.5)
     assert bound <= (REAL_BOUND if dtype is float else COMPLEX_BOUND)
 
     @settings(settings.get_profile(profile))

@@ -102,6 +102,10 @@ def test_the_next_precision_is_that_of_the_registry(another):
     assert another.next is order[min(order.index(another) + 1, len(order) - 1)]
     assert operands.precision_for(another.limbs) is another
     assert operands.precision_for(another.limbs - 1).limbs in (another.limbs - 1, another.limbs)
+    for limbs in (p.limbs for p in order):
+        half = operands.half_of(limbs)
+        assert half in (p.limbs for p in order)
+        assert limbs <= 2 * half
 
 
 def test_digits_and_slices_hold_a_result(another):

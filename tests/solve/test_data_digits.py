@@ -15,10 +15,10 @@ from mdqr.linalg import lstsq
 
 
 def perturbed(x, rng):
-    """Every entry moved by at most half a unit of its last place, in twice the limbs."""
-    double = {"d": mdqr.dd, "dd": mdqr.qd, "qd": mdqr.od}[x.precision.name]
+    """Every entry moved by at most half a unit of its last place, in the next precision."""
     factor = (
-        mdqr.array(1.0, precision=double) + rng.uniform(-1, 1, x.shape) * 2.0**-x.precision.bits
+        mdqr.array(1.0, precision=x.precision.next)
+        + rng.uniform(-1, 1, x.shape) * 2.0**-x.precision.bits
     )
     return x * factor
 
@@ -33,7 +33,7 @@ def worst(fit, a, b, options, rng):
     return digits
 
 
-@pytest.mark.parametrize("precision", PRECISIONS[:3])
+@pytest.mark.parametrize("precision", PRECISIONS[:-1])
 @pytest.mark.parametrize("cond", [1e1, 1e5])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_random_data(precision, cond, weighted, rng):
@@ -41,8 +41,7 @@ def test_random_data(precision, cond, weighted, rng):
     a = cases.random(12, 4, precision, float, rng, cond=cond)
     b = cases.random(12, 1, precision, float, rng)[:, 0]
     options = {"weights": rng.uniform(0.1, 10.0, 12)} if weighted else {}
-    wide = {"d": mdqr.dd, "dd": mdqr.qd, "qd": mdqr.od}[precision.name]
-    fit = lstsq(a, b, precision=wide, rcond=0, **options)
+    fit = lstsq(a, b, precision=precision.next, rcond=0, **options)
     found, seen = fit.info.data_digits, worst(fit, a, b, options | {"rcond": 0}, rng)
     assert found.shape == fit.x.shape
     # To first order the bound is that of the worst signs, of some 60 terms.

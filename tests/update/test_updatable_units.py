@@ -33,7 +33,7 @@ def test_without_data_limbs_below_the_smallest_double_are_lost(precision, power)
 @pytest.mark.parametrize("keep_q", [False, True])
 def test_statistics_beside_a_row_that_holds_exactly(precision, keep_q):
     """The residual of x as it is rounded is eps times the length of the heavy row."""
-    heavy = 2.0 ** {"d": 60, "dd": 112, "qd": 230, "od": 440}[precision.name]
+    heavy = 2.0 ** (precision.bits + 8)
     a = mdqr.array([[3 * heavy], [1], [2], [3]], precision=precision)
     b = mdqr.array([heavy, 1, 2, 2], precision=precision)
     fit = UpdatableLstsq(a, b, keep_q=keep_q)

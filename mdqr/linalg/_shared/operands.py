@@ -162,6 +162,11 @@ def precision_for(limbs: int) -> Precision:
     return min(p for p in PRECISIONS if p.limbs >= limbs)
 
 
+def half_of(limbs: int) -> int:
+    """Return the limbs of the lowest precision with at least half of them."""
+    return precision_for((limbs + 1) // 2).limbs
+
+
 def square_of(eps: float) -> float:
     """Return ``eps**2`` as a factor of bounds, not 0 where that underflows: from 11 limbs on."""
     return max(eps * eps, 2.0**-1074)

@@ -27,7 +27,7 @@ from mdqr.linalg._factor.refine.products import (
 )
 from mdqr.linalg._factor.refine.start import Start
 from mdqr.linalg._shared.checks import fetch
-from mdqr.linalg._shared.operands import precision_for
+from mdqr.linalg._shared.operands import half_of, precision_for
 
 # How far from a factorisation a sweep of first order may start.
 FARTHEST = 2.0**-4
@@ -218,7 +218,7 @@ class Sweeps:
         if self.stale <= self._wanted(distance):
             return x, None
         # Half of the limbs, unless what they lose of the change is more than its square leaves.
-        kind = low._replace(limbs=max(low.limbs // 2, 1))
+        kind = low._replace(limbs=half_of(low.limbs))
         kind = kind if eps_of(kind) * self.size <= self.stale else low
         g, x = (held(backend, v, kind) for v in (block_of(g, low), self.inverse))
         change = times(backend, g, x, kind=kind, shape="triangles", scaled=self.graded)

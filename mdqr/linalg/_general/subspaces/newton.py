@@ -16,7 +16,7 @@ from mdqr._backend.blocks import from_native, native_abs, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
-from mdqr.linalg._shared.operands import precision_for
+from mdqr.linalg._shared.operands import half_of, precision_for
 from mdqr.linalg._spectral.disks import components
 
 _MOST_STEPS = 8
@@ -75,7 +75,7 @@ def refined(backend: Backend, a: Block, start: Basis, kind: Kind) -> Basis:
     found, limbs = start, planes.limb_count(start.x, True)
     found = found._replace(sound=found.sound & _is_regular(start, precision_for(limbs).eps))
     while limbs < kind.limbs:
-        limbs = min(2 * limbs, kind.limbs)
+        limbs = precision_for(min(2 * limbs, kind.limbs)).limbs
         few = Kind(limbs, True)
         found = converged(backend, planes.first_limbs(a, True, limbs), found, few)
         if not found.sound.any():
@@ -134,7 +134,7 @@ def _step(
     r = backend.matmul(x, m, c=r, subtract=True, kind=kind)
     z, one = _small_product(backend, y, r, kind), planes.diagonal(m)
     gaps = backend.binary("subtract", one[..., None, :], one[..., :, None], kind=kind)
-    half = Kind(max(kind.limbs // 2, 1), True)
+    half = Kind(half_of(kind.limbs), True)
     near = native_abs(gaps, True)
     ratios = native_abs(z, True) / near
     ratios[np.isnan(ratios)] = np.inf
@@ -160,7 +160,7 @@ def _step(
 
 def _small_product(backend: Backend, x: Block, y: Block, kind: Kind) -> Block:
     """Return a product, small relative to its other summand: half the limbs are enough."""
-    half = Kind(max(kind.limbs // 2, 1), True)
+    half = Kind(half_of(kind.limbs), True)
     x, y = planes.first_limbs(x, True, half.limbs), planes.first_limbs(y, True, half.limbs)
     return backend.matmul(x, y, kind=half)
 
