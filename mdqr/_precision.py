@@ -22,7 +22,7 @@ def eps_bits(limbs: int) -> int:
 
     An operation loses ``u**N``, ``u = 2**-53``, by cutting its result to N limbs, and at most as
     much before: eps is ``2 u**N``. For two to four limbs it is twice that, since products of
-    double-doubles err by up to ``6 u**2``, and the contract allows 2 eps.
+    double-doubles have errors of up to ``6 u**2``, and the contract allows 2 eps.
     """
     return 53 * limbs - (2 if 2 <= limbs <= 4 else 1)
 

@@ -3,8 +3,8 @@
 #
 #     tests/limb_count.sh FOLDER LIMBS [files of tests]
 #
-# FOLDER gets a copy of the tree with the few lines that a precision takes, and what is compiled.
-# docs/developer/adding-a-precision.md says what does not follow from these lines.
+# FOLDER gets a copy of the tree with the lines that a precision, mdqr.xd, takes, and what is compiled:
+# one CPU level. docs/developer/adding-a-precision.md says what does not follow from these lines.
 set -euo pipefail
 folder=$(mkdir -p "$1" && cd "$1" && pwd)
 limbs=$2
@@ -19,13 +19,8 @@ cmake -S kernels -B build -G Ninja -DCMAKE_BUILD_TYPE=Release \
 ninja -C build _mdqr_host
 
 if [ $# -eq 0 ]; then
-    for name in contract elementwise reductions comparison rounding convert convert_strings \
-        elementary gamma_erf matmul matvec norms exact_bounds qr lu cholesky triangular lstsq solve \
-        refinement minimum_norm updatable update_accuracy svd eigh eig roots determinant series; do
-        for file in tests/*/"test_$name.py"; do
-            [ -e "$file" ] && set -- "$@" "$file"
-        done
-    done
+    set -- tests/functions tests/convert tests/io tests/factor tests/products tests/solve tests/spectral \
+        tests/update tests/series tests/array
 fi
 export PYTHONPATH=".:$folder/build"
-python -m pytest -q -p no:cacheprovider -k "another or precision" "$@"
+python -m pytest -q -p no:cacheprovider -k xd "$@"

@@ -103,6 +103,7 @@ SMALLER_FILES = {
     "mdqr/_array/reductions.py": "methods of one line, with the docstrings of the reference",
     "mdqr/_io/savetxt.py": "a public function",
     "mdqr/_io/html.py": "tables of notebooks",
+    "mdqr/_backend/cuda/digits.py": "what plans of products and panels derive from the limbs",
     "mdqr/array_api/_dispatch.py": "what all functions of the namespace do with their operands",
     "mdqr/_core/dtypes.py": "a dtype",
     "mdqr/_core/axes.py": "what all functions with axes share",

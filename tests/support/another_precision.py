@@ -23,10 +23,11 @@ def add_precision(tree: Path, limbs: int) -> None:
     counts = tree / "kernels" / "include" / "mdqr" / "limb_counts.def"
     known = [int(count) for count in re.findall(r"\((\d+)\)", counts.read_text())]
     before = max(count for count in known if count < limbs)
-    name = {1: "d", 2: "dd", 4: "qd", 8: "od"}[before]
     edit(counts, rf"^MDQR_LIMB_COUNT\({before}\)$", rf"\g<0>\nMDQR_LIMB_COUNT({limbs})")
     registry = tree / "mdqr" / "_precision.py"
-    edit(registry, rf"^{name}: Final = .*$", rf'\g<0>\nxd: Final = Precision("xd", {limbs})')
+    line = rf'^(\w+): Final = Precision\("\w+", {before}\)$'
+    (name,) = re.findall(line, registry.read_text(), flags=re.MULTILINE)
+    edit(registry, line, rf'\g<0>\nxd: Final = Precision("xd", {limbs})')
     edit(registry, rf"(PRECISIONS: Final.*\b{name}\b)(.*)$", r"\1, xd\2")
     package = tree / "mdqr" / "__init__.py"
     edit(package, r"^from mdqr._precision import .*$", r"\g<0>, xd")

@@ -117,7 +117,7 @@ def _exponents(system: System, b: Block) -> Block:
 def _width(limbs: int) -> int:
     """Return the powers of two that the entries of a piece may span.
 
-    The residual of the smallest has twice the limbs of the work, and none of them underflows. For
-    more than eight limbs there is no room for that: what underflows is part of the bounds.
+    The residual of the smallest has twice the limbs of the work, and none of them underflows. More
+    than eight limbs have no room for that; underflow is part of the bounds.
     """
     return max(1074 - 60 - 2 * 53 * limbs, _LEAST_WIDTH)
