@@ -177,7 +177,7 @@ def _limbs_of_exact(ints, exponents):
 
 
 def _problem(r, seed, index):
-    data = r.choices(PRECISIONS, (25, 30, 25, 20))[0]
+    data = r.precision(25, 30, 25, 20)
     precision = None if r.chance(0.8) else r.choice(PRECISIONS)
     parts = 2 if r.chance(0.25) else 1
     n = r.choice([1, 2, 2, 3, 3, 4, 5, 6, 7, 9])

@@ -7,6 +7,8 @@ import random
 
 import numpy as np
 
+from mdqr._precision import PRECISIONS
+
 LOWEST, HIGHEST = -1074, 1023
 
 
@@ -15,6 +17,11 @@ class Draw(random.Random):
 
     def chance(self, probability):
         return self.random() < probability
+
+    def precision(self, *weights):
+        """A precision; those beyond the weights have the last of them."""
+        more = len(PRECISIONS) - len(weights)
+        return self.choices(PRECISIONS, (*weights, *weights[-1:] * more))[0]
 
     def loguniform(self, low, high):
         return math.exp(self.uniform(math.log(low), math.log(high)))

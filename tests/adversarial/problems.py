@@ -111,7 +111,7 @@ def _chosen(r, weighted):
 
 def _precisions(r):
     """The precision of the data, and that of the answer or None."""
-    data = r.choices(PRECISIONS, (18, 30, 26, 26))[0]
+    data = r.precision(18, 30, 26, 26)
     kind = r.random()
     if kind < 0.75:
         return data, None

@@ -10,7 +10,6 @@ import numpy as np
 
 import mdqr
 from mdqr import series
-from mdqr._precision import PRECISIONS
 
 from .draws import Draw
 from .problems import Problem
@@ -28,7 +27,7 @@ def radius(seed, index):
 
 
 def _judged(r, seed, index):
-    precision = r.choices(PRECISIONS, (30, 30, 25, 15))[0]
+    precision = r.precision(30, 30, 25, 15)
     degree = r.choice([4, 5, 6, 7, 8, 9, 11, 12, 15, 16, 17, 20, 24, 31, 32, 33, 40, 64])
     family = r.choice(FAMILIES)
     stride, first = (r.choice([2, 2, 3, 4, 5]), r.randint(0, 3)) if r.chance(0.25) else (1, 0)

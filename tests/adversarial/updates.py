@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 import mdqr
-from mdqr._precision import PRECISIONS
 
 from .draws import Draw, limbs_of
 from .exact import Truth, flint_matrix, integers, log2
@@ -31,7 +30,7 @@ class _Sequence:
 
     def __init__(self, r, seed, index):
         self.r = r
-        self.precision = r.choices(PRECISIONS, (25, 35, 20, 20))[0]
+        self.precision = r.precision(25, 35, 20, 20)
         self.parts = 2 if r.chance(0.3) else 1
         self.n, m = r.randint(1, 4), r.randint(4, 9)
         self.right = r.choice([0, 0, 1, 2])

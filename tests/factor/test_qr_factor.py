@@ -124,7 +124,7 @@ def test_factor_solve_refuses_singular_matrices(multiple):
 
 def test_lost_digits_are_told(multiple):
     """More than half of the digits of an unrefined solution: then `lstsq` is named."""
-    n = {"dd": 20, "qd": 40, "od": 80}[multiple.name]
+    n = 10 * multiple.limbs
     i = mdqr.arange(1, n + 1, precision=multiple)
     hilbert = 1 / (i[:, None] + i - 1)
     f = qr_factor(hilbert)

@@ -145,7 +145,7 @@ def test_batches_of_right_hand_sides_of_one_factorisation(precision, dtype, used
 @pytest.mark.parametrize("precision", MULTIPLES, ids=str)
 def test_rounds_of_preconditioning(precision, dtype, used, rng):
     """Q and R by products of a matrix that float64 takes for singular, through residues alone."""
-    cond = {mdqr.dd: 1e20, mdqr.qd: 1e45, mdqr.od: 1e55}[precision]
+    cond = 10.0 ** min(0.65 * precision.digits, 55.0)
     a = cases.random(110, 90, precision, dtype, rng, cond=cond)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # of reflections in place of products

@@ -81,7 +81,7 @@ def test_exact_bound_where_every_term_loses_half_a_unit(precision):
 def test_operands_of_any_precision(pair, precision, rng):
     if max(pair) > precision.limbs:
         pytest.skip("the result would have more limbs")
-    names = {1: mdqr.d, 2: mdqr.dd, 4: mdqr.qd, 8: mdqr.od}
+    names = {each.limbs: each for each in PRECISIONS}
     a = full((20, 33), names[pair[0]], float, rng)
     b = full((33, 17), names[pair[1]], float, rng)
     found = auto(a, b, Kind(precision.limbs, False))
