@@ -39,8 +39,7 @@ template <class T, int N> MDQR_CALL md<T, N> add_merged(const md<T, N>& x, const
     });
     static_for<N, words - N>([&](auto i) MDQR_LAMBDA { v[i] = broadcast<T>(0.0); });
     bitonic_merge<words>(v);
-    // All words: a NaN is not sorted, and may be among the last.
-    return renormalize<words, N>(v);
+    return renormalize<2 * N, N>(v);
 }
 
 // N = 2: AccurateDWPlusDW (algorithm 6 of Joldes, Muller and Popescu, ACM TOMS 44(2), 2017): 3u^2.

@@ -101,7 +101,11 @@ template <int N> MDQR_COLD md<double, N> add_slow(const md<double, N>& x, const 
 template <class T, int N> MDQR_FN md<T, N> add_in_range(const md<T, N>& x, const md<T, N>& y) {
     md<T, N> r = add_network(x, y);
     if constexpr (N > 1) {
-        sign_of_zero(r, one_sum(x.limb[0], y.limb[0]));
+        const T leading = one_sum(x.limb[0], y.limb[0]);
+        // A NaN is not sorted: it may be among the words that fill up a power of two.
+        if constexpr (merge_words(2 * N) != 2 * N)
+            r.limb[0] = select(leading == leading, r.limb[0], leading);
+        sign_of_zero(r, leading);
         clear_negative_zeros(r);
     }
     return r;
