@@ -29,7 +29,9 @@ class MDArray(ArrayBase, Operators, Reductions, Methods, Exports):
 
     A value is an unevaluated sum of ``precision.limbs`` doubles, largest first, normalised:
     ``fl(x[i] + x[i+1]) == x[i]``. Basic slices are views, an index of integers for every axis is a
-    0-d copy (``a[i, ...]`` is the view), and advanced indexing copies.
+    0-d copy (``a[i, ...]`` is the view), and advanced indexing copies. ``a op= b`` writes into `a`,
+    but for a 0-d array that is no view of another one: that is a number, and stays what it is under
+    its other names.
 
     Attributes
     ----------
@@ -168,7 +170,7 @@ class MDArray(ArrayBase, Operators, Reductions, Methods, Exports):
     # -- a container -----------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> MDArray:
-        return self._like(indexing.get(self._block, self._complex, key))
+        return self._part(indexing.get(self._block, self._complex, key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         pairs = [

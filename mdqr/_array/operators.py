@@ -278,17 +278,23 @@ class Operators:
 
     def _in_place(self, op: str, other: Any) -> Any:
         array, found = cast("MDArray", self), values.operate(op, self, other)
+        is_changed = array._is_changed
         if found is not None and found._precision is array._precision:
+            if not is_changed:
+                return found
             array._block[...] = found._block
             return self
         if not is_operand(other):
             return NotImplemented
-        elementwise.in_place(op, array, other)
-        return self
+        target = array if is_changed else array.copy()
+        elementwise.in_place(op, target, other)
+        return target
 
     def _stored(self, function: Function, other: Any) -> Any:
         result = self._forward(function, other)
-        if result is not NotImplemented:
-            elementwise.store(result, cast("MDArray", self))
-            return self
-        return result
+        if result is NotImplemented:
+            return result
+        array = cast("MDArray", self)
+        target = array if array._is_changed else array.copy()
+        elementwise.store(result, target)
+        return target

@@ -25,11 +25,12 @@ class ArrayBase:
     only, so that the methods above can call them.
     """
 
-    __slots__ = ("_block", "_complex", "_precision")
+    __slots__ = ("_block", "_complex", "_precision", "_writes")
 
     _block: Block
     _complex: bool
     _precision: Precision
+    _writes: bool  # of one value, and set only where `op=` changes another array
     _array: ClassVar[type[MDArray]]
 
     def __init_subclass__(cls) -> None:
@@ -48,6 +49,23 @@ class ArrayBase:
 
     def _like(self, block: Block) -> MDArray:
         return self._wrap(block, self._precision, self._complex)
+
+    def _part(self, block: Block, is_complex: bool | None = None) -> MDArray:
+        """Return an array around `block`, which may be a view of this one's.
+
+        A view of one value of an array is written to by `op=`; other arrays of one value are
+        numbers, and `op=` makes a new one.
+        """
+        field = self._complex if is_complex is None else is_complex
+        array = self._wrap(block, self._precision, field)
+        if block.ndim == planes.lead(field) and block.base is not None and self._is_changed:
+            array._writes = True
+        return array
+
+    @property
+    def _is_changed(self) -> bool:
+        """Whether `op=` writes into the block, so that other arrays may see it."""
+        return self._block.ndim > planes.lead(self._complex) or hasattr(self, "_writes")
 
     # -- what it is ------------------------------------------------------------------------------
 
@@ -118,7 +136,7 @@ class ArrayBase:
     @property
     def real(self) -> MDArray:
         """A view of the real parts; assigning to it changes them."""
-        return self._wrap(self._block[0] if self._complex else self._block, self._precision, False)
+        return self._part(self._block[0, ...] if self._complex else self._block[...], False)
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -134,7 +152,7 @@ class ArrayBase:
             On assignment to that of a real array.
         """
         if self._complex:
-            return self._wrap(self._block[1], self._precision, False)
+            return self._part(self._block[1, ...], False)
         xp = planes.namespace(self._block)
         zeros = xp.broadcast_to(xp.zeros(()), self._block.shape)
         return self._wrap(zeros, self._precision, False)
@@ -155,10 +173,13 @@ class ArrayBase:
         ValueError
             If the number of values differs, more than one entry is -1, or there are too many.
         """
-        wanted = as_sequence(shape)
-        planes.check_axes(len(wanted), self._complex)
+        return self._part(self._reshaped(as_sequence(shape))._block)
+
+    def _reshaped(self, shape: Sequence[SupportsIndex]) -> MDArray:
+        """Return a new result, which nobody else has, in another shape; see `_part`."""
+        planes.check_axes(len(shape), self._complex)
         # NumPy resolves -1 and words the error; the limb axes must not take part in it.
-        resolved = np.broadcast_to(np.empty(()), self.shape).reshape(wanted).shape
+        resolved = np.broadcast_to(np.empty(()), self.shape).reshape(shape).shape
         front = self._block.shape[: planes.lead(self._complex)]
         return self._like(self._block.reshape(front + resolved))
 
@@ -187,7 +208,7 @@ class ArrayBase:
                     f"got {order}"
                 )
         behind = (front + axis % self.ndim for axis in order)
-        return self._like(self._block.transpose(*range(front), *behind))
+        return self._part(self._block.transpose(*range(front), *behind))
 
     # -- copies ----------------------------------------------------------------------------------
 

@@ -322,4 +322,4 @@ def _dot(a: Any, b: Any, *, conjugate: bool) -> MDArray:
         kind=ops.kind,
         conj_a=conjugate and ops.is_complex,
     )
-    return ops.wrap(product_block).reshape(left.shape[:-1] + columns.shape[1:])
+    return ops.wrap(product_block)._reshaped(left.shape[:-1] + columns.shape[1:])

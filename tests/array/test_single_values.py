@@ -154,13 +154,12 @@ def test_a_double_next_to_a_tie_is_the_nearest(multiple, sign):
 @given(data=st.data(), name=st.sampled_from(["iadd", "isub", "imul", "itruediv"]))
 def test_in_place(data, name):
     x, y = data.draw(floats("qd")), data.draw(floats("qd") | floats("dd") | floats("od"))
-    wanted, kept = x.copy().reshape(1), x
-    wanted = getattr(operator, name)(wanted, y)[0]
-    limbs = x.limbs
-    x = getattr(operator, name)(x, y)
-    assert x is kept
-    assert same_bits(x, wanted)
-    assert np.shares_memory(limbs, x.limbs)
+    before, array = x.copy(), x.copy().reshape(1)
+    wanted = getattr(operator, name)(array, y)[0]
+    found = getattr(operator, name)(x, y)
+    assert same_bits(found, wanted)
+    assert same_bits(x, before)
+    assert not np.shares_memory(found.limbs, x.limbs)
     fixed = mdqr.broadcast_to(x, (2,))[0, ...]
     with pytest.raises(ValueError, match="read-only"):
         getattr(operator, name)(fixed, y)

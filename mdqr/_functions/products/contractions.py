@@ -71,7 +71,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> MDArray:
     shape = [left.shape[i] for i in kept] + [right.shape[i] for i in rest]
     rows = left.transpose(*kept, *first).reshape(prod(left.shape[i] for i in kept), length)
     columns = right.transpose(*second, *rest).reshape(length, prod(right.shape[i] for i in rest))
-    return _matmul(ops, rows, columns).reshape(shape)
+    return _matmul(ops, rows, columns)._reshaped(shape)
 
 
 def inner(a: Any, b: Any) -> MDArray:
@@ -142,7 +142,8 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> MDArray:
             f"the vectors must be equally long; got {left.shape[-1]} and {right.shape[-1]} values"
         )
     rows, columns = left[..., None, :], right[..., :, None]
-    return _matmul(ops, rows, columns, conjugate=True)[..., 0, 0]
+    found = _matmul(ops, rows, columns, conjugate=True)
+    return found._like(found._block[..., 0, 0])
 
 
 def kron(a: Any, b: Any) -> MDArray:

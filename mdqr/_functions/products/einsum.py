@@ -141,5 +141,5 @@ def _product(ops: Any, parts: list[Any], output: Labels, sizes: dict[Any, int]) 
     left, right = matrices
     block = for_block(left._block).matmul(left._block, right.mT._block, kind=ops.kind)
     order = [*batch, *free[0], *free[1]]
-    found = ops.wrap(block).reshape([sizes[c] for c in order])
+    found = ops.wrap(block)._reshaped([sizes[c] for c in order])
     return found.transpose(*[order.index(c) for c in output])

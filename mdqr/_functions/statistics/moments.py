@@ -194,7 +194,7 @@ def cov(
     distances = variables - reductions.mean(variables, 1, keepdims=True)
     conjugated = elementwise.conj(distances.T)
     found = reductions.dot(distances, conjugated) / max(count - taken, 0)
-    return found.reshape(()) if found.size == 1 else found
+    return found._reshaped(()) if found.size == 1 else found
 
 
 @documented(REDUCTION)
