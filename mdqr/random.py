@@ -6,13 +6,15 @@ Draws are made on the host, so that a seed gives the same limbs on every device.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.random  # NumPy imports it at its first use, which may be when memory is short
 
 from mdqr._core.base import ArrayBase
 from mdqr._docstrings import documented
+from mdqr._errors import shown
 from mdqr._functions import creation, filled
 from mdqr._limbs import planes as _limbs
 from mdqr._limbs.device import place
@@ -29,16 +31,35 @@ def __dir__() -> list[str]:
 
 
 _WORD = 53
+_Draw = TypeVar("_Draw", bound=Callable[..., Any])
+
+
+def _shape_first(function: _Draw) -> _Draw:
+    """Say where the shape belongs to callers who call `function` as NumPy's."""
+
+    @wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        if len(arguments) > 1 or "size" in options:
+            name = f"mdqr.random.{function.__name__}"
+            parameters = "low=0, high=1" if function.__name__ == "uniform" else "loc=0, scale=1"
+            raise TypeError(
+                f"{name} takes the shape first, which is size= of NumPy, and all else by keyword: "
+                f"{name}(shape, {parameters}, precision=...)"
+            )
+        return function(*arguments, **options)
+
+    return call  # type: ignore[return-value]
 
 
 @documented(filled.zeros)
+@_shape_first
 def uniform(
     shape: Any = (),
+    *,
     low: Any = 0,
     high: Any = 1,
-    *,
     precision: Precision | str | None = None,
-    rng: int | np.random.Generator | None = None,
+    rng: Any = None,
     dtype: Any = None,
     device: str | None = None,
 ) -> MDArray:
@@ -49,7 +70,7 @@ def uniform(
     low, high : array_like, optional
         The ends, of a shape that broadcasts to `shape`.
     rng : int, numpy.random.Generator or None, optional
-        A seed, a generator, or None for fresh entropy.
+        A seed, a generator, or None for fresh entropy; whatever `numpy.random.default_rng` takes.
     dtype : {None, float, complex}, optional
         complex: real and imaginary parts are drawn independently.
 
@@ -62,7 +83,8 @@ def uniform(
     Raises
     ------
     TypeError
-        If the precision is missing, `rng` is neither of these, or an end is complex.
+        If the precision is missing, `rng` is none of these, an end is complex, or the call is
+        NumPy's.
 
     >>> a = mdqr.random.uniform((2, 3), precision=mdqr.od, rng=1)
     >>> a.shape, bool((a >= 0).all() and (a < 1).all())
@@ -82,13 +104,14 @@ def uniform(
 
 
 @documented(uniform)
+@_shape_first
 def normal(
     shape: Any = (),
+    *,
     loc: Any = 0,
     scale: Any = 1,
-    *,
     precision: Precision | str | None = None,
-    rng: int | np.random.Generator | None = None,
+    rng: Any = None,
     dtype: Any = None,
     device: str | None = None,
 ) -> MDArray:
@@ -111,7 +134,8 @@ def normal(
     Raises
     ------
     TypeError
-        If the precision is missing, `rng` is neither of these, or `loc` or `scale` is complex.
+        If the precision is missing, `rng` is none of these, `loc` or `scale` is complex, or the
+        call is NumPy's.
 
     >>> mdqr.random.normal(3, precision=mdqr.dd, rng=1).precision
     mdqr.dd
@@ -135,11 +159,16 @@ def normal(
 
 
 def _generator(rng: Any) -> np.random.Generator:
-    if rng is None or isinstance(rng, (int, np.integer, np.random.Generator)):
+    """Return `numpy.random.default_rng` of `rng`; that of NumPy 2.1 takes no RandomState."""
+    if isinstance(rng, np.random.RandomState):
+        rng = rng._bit_generator
+    try:
         return np.random.default_rng(rng)
-    raise TypeError(
-        f"rng must be an int, a numpy.random.Generator or None; got {type(rng).__name__}"
-    )
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            "rng must be what numpy.random.default_rng takes, such as an int, a "
+            f"numpy.random.Generator or None; got {shown(rng)}"
+        ) from None
 
 
 def _weighted(words: np.ndarray) -> np.ndarray:

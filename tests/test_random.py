@@ -92,23 +92,31 @@ def test_seeds_and_generators(draw, precision, dtype):
 def test_ends_and_parameters(multiple, dtype):
     options = {"precision": multiple, "rng": 5, "dtype": dtype}
     low, high = multiple("-0.1"), np.array([2.0, 30.0])
-    unit, a = (mdqr.random.uniform((4, 2), *ends, **options) for ends in ((), (low, high)))
+    unit, a = (
+        mdqr.random.uniform((4, 2), **ends, **options) for ends in ({}, {"low": low, "high": high})
+    )
     for part, source in ((a.real, unit.real), (a.imag, unit.imag))[: 2 if a.is_complex else 1]:
         assert same_bits(part, low + (high - low) * source)
         assert ((part >= low) & (part <= high)).all()
-    standard, b = (mdqr.random.normal((4, 2), *x, **options) for x in ((), (low, high)))
+    standard, b = (
+        mdqr.random.normal((4, 2), **x, **options) for x in ({}, {"loc": low, "scale": high})
+    )
     for part, source in ((b.real, standard.real), (b.imag, standard.imag))[: 1 + b.is_complex]:
         assert same_bits(part, low + high * source)
 
 
+PARAMETERS = {mdqr.random.uniform: ("low", "high"), mdqr.random.normal: ("loc", "scale")}
+
+
 @pytest.mark.parametrize("draw", DRAWS)
 def test_wrong_arguments(draw, precision):
-    for rng in (1.5, "x", np.random.RandomState(1)):
-        with pytest.raises(TypeError, match=r"int, a numpy\.random\.Generator or None"):
+    first, second = PARAMETERS[draw]
+    for rng in (1.5, "x", [1.5]):
+        with pytest.raises((TypeError, ValueError), match=r"an int, a numpy\.random\.Generator or"):
             draw(2, precision=precision, rng=rng)
     with pytest.raises(ValueError, match=r"do not broadcast to the wanted shape \(2,\)"):
-        draw(2, np.zeros((3, 2)), 1, precision=precision)
+        draw(2, **{first: np.zeros((3, 2)), second: 1}, precision=precision)
     with pytest.raises(TypeError, match="complex"):
-        draw(2, 1j, 1, precision=precision)
+        draw(2, **{first: 1j}, precision=precision)
     with pytest.raises(TypeError, match="precision"):
         draw(2)

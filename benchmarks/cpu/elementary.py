@@ -83,7 +83,7 @@ def rates(options: Options) -> Iterator[Job]:
     rng = np.random.default_rng(7)
     size = FEW if options.quick else SIZE
     for p in PRECISIONS:
-        x = mdqr.random.uniform(size, 0.5, 2, precision=p, rng=rng)
+        x = mdqr.random.uniform(size, low=0.5, high=2, precision=p, rng=rng)
         names = list(FUNCTIONS) if not options.quick else MEASURED
         for name in names:
             if len(FUNCTIONS[name].regions[0]) == 2:

@@ -27,7 +27,7 @@ def _products(
     work = n * n * k * (1 if dtype is float else 4)
     for p in MULTIPLE:
         a, b = (
-            mdqr.random.uniform(shape, -1, 1, precision=p, dtype=dtype, rng=7)
+            mdqr.random.uniform(shape, low=-1, high=1, precision=p, dtype=dtype, rng=7)
             for shape in ((n, k), (k, n))
         )
         for method in METHODS:

@@ -25,7 +25,7 @@ STRINGS_AIMS = {"od": 1e5}
 def draw(*shape: int, precision: mdqr.Precision, **options: Any) -> mdqr.MDArray:
     """Return full-width random numbers in [1, 2), the same in every run."""
     rng = np.random.default_rng(7)
-    return mdqr.random.uniform(shape, 1, 2, precision=precision, rng=rng, **options)
+    return mdqr.random.uniform(shape, low=1, high=2, precision=precision, rng=rng, **options)
 
 
 def products(options: Options) -> Iterator[Job]:

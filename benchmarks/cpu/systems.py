@@ -55,7 +55,7 @@ def seconds(calls: dict[str, Call], repeats: int = 7) -> dict[str, float]:
 
 def draw(shape: tuple[int, ...], p: mdqr.Precision, seed: int = 7) -> mdqr.MDArray:
     """Return random numbers in [-1, 1) of all limbs."""
-    return mdqr.random.uniform(shape, -1, 1, precision=p, rng=np.random.default_rng(seed))
+    return mdqr.random.uniform(shape, low=-1, high=1, precision=p, rng=np.random.default_rng(seed))
 
 
 def arbs(a: mdqr.MDArray) -> Any:

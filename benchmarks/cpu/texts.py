@@ -111,7 +111,7 @@ def read_by_gmpy2(texts: list[str], precision: Precision) -> list[Any]:
 def loops(options: Options) -> Iterator[Job]:
     """One operation of single values, the mean over a loop of them; mpmath at the same bits."""
     for p in PRECISIONS:
-        a = mdqr.random.uniform(2, 0.5, 1, precision=p, rng=1)
+        a = mdqr.random.uniform(2, low=0.5, high=1, precision=p, rng=1)
         x, y = a[0], a[1]
         mx, my = a.to_mpmath().tolist()
         for who, one, other in (("mdqr", x, y), ("mpmath", mx, my)):

@@ -12,6 +12,7 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._errors import shown
 from mdqr._precision import Precision, as_precision
+from mdqr.random import _generator
 from mdqr.testing._exact import Integers, from_integers
 from mdqr.testing._rotations import with_singular_values
 
@@ -45,7 +46,7 @@ def matrix(
     cond: float | Fraction | None = None,
     precision: Precision | str,
     dtype: type = float,
-    rng: np.random.Generator | int | None = None,
+    rng: Any = None,
 ) -> MDArray:
     """Return an ``m`` by ``n`` test matrix.
 
@@ -75,8 +76,8 @@ def matrix(
         The field. Complex "hilbert", "laeuchli" and "kahan" matrices are the real ones times
         powers of the imaginary unit in rows and columns; the complex nodes of "vandermonde" are
         ``x[i] (3 + 4j) / 5``. That leaves singular values as they are.
-    rng : numpy.random.Generator or int, optional
-        For the random kinds; an integer is a seed.
+    rng : int, numpy.random.Generator or None, optional
+        For the random kinds, as in `mdqr.random.uniform`.
 
     Returns
     -------
@@ -107,8 +108,8 @@ def matrix(
         raise ValueError(f"a {m} by {n} matrix has no entries; m and n must be at least 1")
     if dtype not in (float, complex):
         raise ValueError(f"dtype is {shown(dtype)}; wanted float or complex")
-    generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(rng)
-    request = _Request(m, n, cond, as_precision(precision), dtype is complex, generator)
+    field = dtype is complex
+    request = _Request(m, n, cond, as_precision(precision), field, _generator(rng))
     _check_cond(kind, request)
     limbs = request.precision.limbs
     parts = [from_integers(part, exponent, limbs) for part, exponent in _KINDS[kind](request)]

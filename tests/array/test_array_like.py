@@ -46,7 +46,7 @@ DOORS = {
     "asarray": lambda x: mdqr.asarray(x, precision=P),
     "full": lambda x: mdqr.full((2, 2), x, precision=P),
     "linspace": lambda x: mdqr.linspace(x, 1, 3, precision=P),
-    "uniform": lambda x: mdqr.random.uniform((2, 2), x, 9, precision=P, rng=1),
+    "uniform": lambda x: mdqr.random.uniform((2, 2), low=x, high=9, precision=P, rng=1),
     "setitem": assigned,
     "iadd": in_place,
     "add": lambda x: example() + x,

@@ -231,10 +231,10 @@ def test_single_values_and_comparisons_with_flushing(precision):
 def test_draws_of_subnormal_size_with_flushing(precision):
     options = {"precision": precision, "rng": 1}
     calls = [
-        lambda: mdqr.random.uniform(8, 0, "1e-310", **options),
-        lambda: mdqr.random.uniform(8, 0, 2.0**-1030, **options),
-        lambda: mdqr.random.normal(8, 2.0**-1060, 2.0**-1040, **options),
-        lambda: mdqr.random.normal(8, Fraction(1, 2**1060), "1e-320", **options),
+        lambda: mdqr.random.uniform(8, low=0, high="1e-310", **options),
+        lambda: mdqr.random.uniform(8, low=0, high=2.0**-1030, **options),
+        lambda: mdqr.random.normal(8, loc=2.0**-1060, scale=2.0**-1040, **options),
+        lambda: mdqr.random.normal(8, loc=Fraction(1, 2**1060), scale="1e-320", **options),
     ]
     for call in calls:
         wanted = call()

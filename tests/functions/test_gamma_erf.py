@@ -47,7 +47,7 @@ def test_minus_infinity_is_as_in_c99(precision):
 
 
 def test_scipys_functions_are_answered(multiple, rng):
-    x = mdqr.random.uniform(20, 0.5, 30, precision=multiple, rng=rng)
+    x = mdqr.random.uniform(20, low=0.5, high=30, precision=multiple, rng=rng)
     for name, theirs in NAMES.items():
         assert_same_bits(getattr(scipy.special, theirs)(x), getattr(mdqr, name)(x))
     assert_same_bits(np.logaddexp(x, 3), mdqr.logaddexp(x, 3))
@@ -88,7 +88,9 @@ ENDS = {
 @pytest.mark.parametrize("name", ENDS)
 def test_ends_of_the_range_and_of_methods(name, precision, rng):
     for low, high in ENDS[name]:
-        assert_within(name, mdqr.random.uniform(40, low, high, precision=precision, rng=rng))
+        assert_within(
+            name, mdqr.random.uniform(40, low=low, high=high, precision=precision, rng=rng)
+        )
 
 
 def test_next_to_poles(multiple):
@@ -117,7 +119,7 @@ def test_lgamma_next_to_its_zeros(precision):
 
 def test_logaddexp_where_terms_cancel(precision, rng):
     """exp(x) + exp(y) = 1 up to rounding."""
-    x = -mdqr.random.uniform(60, 0.01, 40, precision=precision, rng=rng)
+    x = -mdqr.random.uniform(60, low=0.01, high=40, precision=precision, rng=rng)
     y = mdqr.log(-mdqr.expm1(x))
     for shift in (0, float(precision.eps), 1e-12):
         assert_within("logaddexp", x, y + shift)
@@ -135,7 +137,7 @@ def test_logaddexp_of_ends(precision):
 
 
 def test_error_functions_complement_each_other(precision, rng):
-    x = mdqr.random.uniform(60, -6, 6, precision=precision, rng=rng)
+    x = mdqr.random.uniform(60, low=-6, high=6, precision=precision, rng=rng)
     assert_same_bits(mdqr.erf(-x), -mdqr.erf(x))
     both = mdqr.erf(x) + mdqr.erfc(x) - 1
     assert (mdqr.abs(both) <= 2 * BOUND * precision.eps * 2).all()  # of values up to 2

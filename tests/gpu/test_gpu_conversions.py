@@ -154,8 +154,9 @@ def test_draws_are_the_same_on_every_device(precision, dtype):
 @pytest.mark.usefixtures("host")
 def test_scaled_draws_are_the_same_on_every_device(precision, dtype):
     options = {"precision": precision, "dtype": dtype, "rng": 6}
-    for draw in (mdqr.random.uniform, mdqr.random.normal):
-        a = draw((3, 4), "0.1", "7.3", **options)
-        assert_same_bits(
-            cases.to_host(draw((3, 4), "0.1", "7.3", device=cases.DEVICE, **options)), a
-        )
+    draws = {mdqr.random.uniform: ("low", "high"), mdqr.random.normal: ("loc", "scale")}
+    for draw, names in draws.items():
+        given = dict(zip(names, ("0.1", "7.3"), strict=True))
+        a = draw((3, 4), **given, **options)
+        b = draw((3, 4), device=cases.DEVICE, **given, **options)
+        assert_same_bits(cases.to_host(b), a)

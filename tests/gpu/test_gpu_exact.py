@@ -23,7 +23,7 @@ SHAPES = [(1, 1, 1), (5, 17, 3), (33, 1, 40), (65, 130, 129), (300, 257, 200), (
 
 def draw(rng, precision, shape, dtype):
     """Entries of all sizes in (-1, 1) with full limbs."""
-    return mdqr.random.uniform(shape, -1, 1, precision=precision, dtype=dtype, rng=rng)
+    return mdqr.random.uniform(shape, low=-1, high=1, precision=precision, dtype=dtype, rng=rng)
 
 
 def exact(a, b):

@@ -25,8 +25,8 @@ SHAPES = [(150, 97), (97, 150), (120, 120), (9, 5)]
 
 def draw(shape, precision, dtype, rng):
     options = {"precision": precision, "rng": rng, "device": cases.DEVICE}
-    a = mdqr.random.uniform(shape, -1, 1, **options)
-    return a if dtype is float else a + 1j * mdqr.random.uniform(shape, -1, 1, **options)
+    a = mdqr.random.uniform(shape, low=-1, high=1, **options)
+    return a if dtype is float else a + 1j * mdqr.random.uniform(shape, low=-1, high=1, **options)
 
 
 def accept(a, Q, R, *, larger=1.0):

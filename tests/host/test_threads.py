@@ -73,7 +73,7 @@ def wide_product():
     """Operands of a product of which no element is served by digits."""
     rng = np.random.default_rng(3)
     exponents = rng.integers(-300, 301, (180, 180))
-    x = mdqr.random.uniform((180, 180), -1, 1, precision="od", rng=4)
+    x = mdqr.random.uniform((180, 180), low=-1, high=1, precision="od", rng=4)
     ldexp = for_block(x.limbs).ldexp
     return mdqr.from_limbs(ldexp(x.limbs, exponents)), mdqr.from_limbs(ldexp(x.limbs, -exponents))
 
@@ -97,7 +97,7 @@ def one_row():
 
 
 def tall_panel():
-    return (mdqr.random.uniform((9000, 24), -1, 1, precision="od", rng=5),)
+    return (mdqr.random.uniform((9000, 24), low=-1, high=1, precision="od", rng=5),)
 
 
 def panel(x):
@@ -165,7 +165,7 @@ def test_signal_handlers_run_within_a_kernel(compute, operands, one_thread, on_a
     """Twice or more in one call, computing themselves; the result is the same."""
     values = operands()
     want = compute(*values)
-    few = mdqr.random.uniform((40, 24), -1, 1, precision="od", rng=8)
+    few = mdqr.random.uniform((40, 24), low=-1, high=1, precision="od", rng=8)
     inner = panel(few)
     seen = []
     on_alarm(lambda: seen.append(panel(few).tobytes()))

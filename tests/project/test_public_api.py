@@ -230,7 +230,7 @@ CALLS = {
     "mdqr.linalg.qr_update": "Q R u v",
     "mdqr.linalg.repair": "A Q R",
     "mdqr.linalg.UpdatableLstsq": "a b",
-    "mdqr.random.uniform": "shape low high",
+    "mdqr.random.uniform": "shape",
     "mdqr.testing.matrix": "kind m n",
 }
 

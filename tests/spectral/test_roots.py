@@ -126,7 +126,7 @@ def test_far_apart(multiple):
 def test_coefficients_of_any_sizes(precision, powers, seed):
     """Radii are small beside all roots that have all limbs, multiple ones apart."""
     rng = np.random.default_rng(seed)
-    c = mdqr.random.uniform(len(powers), 1, 2, precision=precision, rng=rng)
+    c = mdqr.random.uniform(len(powers), low=1, high=2, precision=precision, rng=rng)
     c = c * 2.0 ** np.array(powers, dtype=float)
     found = check(c, precision)
     sizes = abs(found.roots.to_numpy())

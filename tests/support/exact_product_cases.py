@@ -35,7 +35,7 @@ def within_auto_bound(a, b, found):
 
 def full(shape, precision, dtype, rng):
     """Entries of all sizes in (-1, 1) with full limbs."""
-    return mdqr.random.uniform(shape, -1, 1, precision=precision, dtype=dtype, rng=rng)
+    return mdqr.random.uniform(shape, low=-1, high=1, precision=precision, dtype=dtype, rng=rng)
 
 
 def by_powers(a, exponent):

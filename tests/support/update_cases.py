@@ -60,11 +60,11 @@ def accept_r(a, R, *, steps=1, largest=None):
 
 def values(shape, precision, dtype, rng):
     """Numbers with full limbs between -1 and 1."""
-    a = mdqr.random.uniform(shape, -1, 1, precision=precision, rng=rng)
+    a = mdqr.random.uniform(shape, low=-1, high=1, precision=precision, rng=rng)
     return (
         a
         if dtype is float
-        else a + 1j * mdqr.random.uniform(shape, -1, 1, precision=precision, rng=rng)
+        else a + 1j * mdqr.random.uniform(shape, low=-1, high=1, precision=precision, rng=rng)
     )
 
 

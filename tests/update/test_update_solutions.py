@@ -14,7 +14,7 @@ M, N, P = 40, 20, 9
 def draw(shape, name, rng):
     if name.startswith("float"):
         return rng.uniform(-1, 1, shape).astype(name)
-    return mdqr.random.uniform(shape, -1, 1, precision=name, rng=rng)
+    return mdqr.random.uniform(shape, low=-1, high=1, precision=name, rng=rng)
 
 
 def join(parts, axis):
