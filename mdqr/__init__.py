@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mdqr import random
 from mdqr._array.array import MDArray
+from mdqr._convert.constants import e, euler_gamma, pi
 from mdqr._errors import PrecisionWarning
 from mdqr._functions.comparison import (
     array_equal,
@@ -206,11 +207,13 @@ __all__ = [
     "diagonal",
     "diff",
     "dot",
+    "e",
     "einsum",
     "empty",
     "empty_like",
     "erf",
     "erfc",
+    "euler_gamma",
     "exp",
     "exp2",
     "expand_dims",
@@ -267,6 +270,7 @@ __all__ = [
     "outer",
     "percentile",
     "permute_dims",
+    "pi",
     "polyder",
     "polyfit",
     "polyval",

@@ -35,7 +35,7 @@ _Draw = TypeVar("_Draw", bound=Callable[..., Any])
 
 
 def _shape_first(function: _Draw) -> _Draw:
-    """Say where the shape belongs to callers who call `function` as NumPy's."""
+    """Raise a TypeError that names the order of arguments where a call has that of NumPy."""
 
     @wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:

@@ -29,9 +29,8 @@ class MDArray(ArrayBase, Operators, Reductions, Methods, Exports):
 
     A value is an unevaluated sum of ``precision.limbs`` doubles, largest first, normalised:
     ``fl(x[i] + x[i+1]) == x[i]``. Basic slices are views, an index of integers for every axis is a
-    0-d copy (``a[i, ...]`` is the view), and advanced indexing copies. ``a op= b`` writes into `a`,
-    but for a 0-d array that is no view of another one: that is a number, and stays what it is under
-    its other names.
+    0-d copy (``a[i, ...]`` is the view), and advanced indexing copies. ``a op= b`` writes into `a`;
+    of a 0-d array that is not a view of a larger one, a number, it makes a new array.
 
     Attributes
     ----------

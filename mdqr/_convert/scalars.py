@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from mdqr._convert.array_like import whole_ratio
+from mdqr._convert.constants import Constant
+from mdqr._convert.enclosures import rounded
 from mdqr._convert.strings import text_to_fraction, text_to_limbs
 from mdqr._limbs import planes
 from mdqr._limbs.exact import same_limbs, saturated
@@ -67,6 +69,8 @@ def scalar_to_limbs(x: Any, limbs: int) -> tuple[Limbs, Limbs | None]:
         return fraction_to_limbs(x, limbs), None
     if isinstance(x, Decimal):
         return text_to_limbs("nan" if x.is_nan() else str(x), limbs)
+    if isinstance(x, Constant):
+        return rounded(x, limbs), None
     kind = type(x)
     if hasattr(kind, "__sympy__"):
         return _sympy(x, limbs)
@@ -85,11 +89,13 @@ def fraction_to_limbs(x: Fraction, limbs: int) -> Limbs:
 def scalar_to_fraction(x: Any) -> Fraction | None:
     """Return the exact value of a number that `scalar_to_limbs` rounds to finite real limbs.
 
-    None if no fraction is: a constant of mpmath, an irrational SymPy number. The caller
+    None if no fraction is: a constant, an irrational SymPy number. The caller
     takes what is rounded to zero for zero: its exponent may make a gigantic integer.
     """
     if isinstance(x, (str, Decimal)):
         return text_to_fraction(str(x))
+    if isinstance(x, Constant):
+        return x.rational
     if getattr(x, "is_Rational", False):
         return Fraction(int(x.p), int(x.q))
     if _is_constant(x) or getattr(x, "is_Float", True) is False:

@@ -64,7 +64,7 @@ class ArrayBase:
 
     @property
     def _is_changed(self) -> bool:
-        """Whether `op=` writes into the block, so that other arrays may see it."""
+        """True if `op=` writes into the block, so that other arrays may see it."""
         return self._block.ndim > planes.lead(self._complex) or hasattr(self, "_writes")
 
     # -- what it is ------------------------------------------------------------------------------

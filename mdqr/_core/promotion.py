@@ -22,6 +22,8 @@ from mdqr._convert.array_like import (
     plain,
 )
 from mdqr._convert.arrays import check_depth, objects_to_block, refuse_text, scalar_to_limbs
+from mdqr._convert.constants import Constant
+from mdqr._convert.enclosures import between_doubles
 from mdqr._core.base import ArrayBase
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, device_of, is_cuda_array, place_on_device_of
@@ -379,6 +381,8 @@ def comparable_value(x: Any) -> Fraction | None:
     It is the exact value, or a number of its sign beyond all doubles or between zero and them,
     where the exponent would make a gigantic integer. None if `x` is not a finite real number.
     """
+    if isinstance(x, Constant):
+        return between_doubles(x)
     exact = exact_value(x)
     if exact is not None:
         return exact

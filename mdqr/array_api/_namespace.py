@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from mdqr._convert.constants import e, pi
 from mdqr._core.dtypes import DType, dtype_of
 from mdqr._errors import shown
 from mdqr._precision import PRECISIONS, Precision, as_precision
@@ -49,11 +50,11 @@ def contents(precision: Precision) -> dict[str, Any]:
         "precision": precision,
         "DType": DType,
         "__array_api_version__": VERSION,
-        "e": precision.e,
+        "e": e,
         "inf": math.inf,
         "nan": math.nan,
         "newaxis": None,
-        "pi": precision.pi,
+        "pi": pi,
         **{name: np.dtype(name) for name in _dtypes.PLAIN},
         **{dtype_of(p, c).name: dtype_of(p, c) for p in PRECISIONS for c in (False, True)},
         **_dtypes.named(precision),
