@@ -16,6 +16,7 @@ from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.blocks import broadcast_shapes
 from mdqr._backend.protocol import Backend
+from mdqr._convert.array_like import EXACT_INTEGER
 from mdqr._core.promotion import precisions_in, to_block, together, unwrapped
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, is_cuda_array
@@ -73,7 +74,7 @@ def gather(*values: Any, precision: Precision | str | None, trimmed: bool = True
         What `mdqr.array` takes.
     precision : Precision, str or None
         The precision of the answer; None means the highest of the operands, where a NumPy array
-        or a sequence of Python numbers counts as d.
+        or a sequence of Python numbers counts as d, unless there are integers beyond 2**53.
     trimmed : bool, optional
         Leave trailing zero planes out. If false, only where there are more limbs than the answer
         has, so that nothing waits for a device otherwise.
@@ -244,9 +245,35 @@ def entry_unit(value: Any, precision: Precision) -> float:
 
 
 def _kind(value: Any) -> str:
-    """Return the kind of the dtype of an array, or of what NumPy makes of other values."""
+    """Return the kind of the dtype of an array, or of NumPy's array of other values.
+
+    Integers beyond those that all are doubles are exact numbers as fractions are, "O", whether
+    NumPy has a type for them or not.
+    """
     array = unwrapped(value)
-    return str((array if is_cuda_array(array) else np.asarray(array)).dtype.kind)
+    if _has_large_integer(array):
+        return "O"
+    try:
+        return str((array if is_cuda_array(array) else np.asarray(array)).dtype.kind)
+    except ValueError:  # a list that holds other sequences than lists
+        return "O"
+
+
+def _has_large_integer(x: Any) -> bool:
+    """Return whether an integer is larger than those that all are doubles."""
+    if isinstance(x, np.ndarray) or is_cuda_array(x):
+        return bool(
+            x.dtype.kind in "iu"
+            and x.dtype.itemsize == 8
+            and x.size
+            and (x.max() > EXACT_INTEGER or x.min() < -EXACT_INTEGER)
+        )
+    if isinstance(x, (list, tuple)):
+        kinds = set(map(type, x))
+        if kinds == {int}:
+            return max(x) > EXACT_INTEGER or min(x) < -EXACT_INTEGER
+        return kinds != {float} and any(_has_large_integer(unwrapped(item)) for item in x)
+    return isinstance(x, int) and abs(x) > EXACT_INTEGER
 
 
 def as_integer(value: Any) -> int | None:
