@@ -11,7 +11,7 @@ import numpy as np
 from mdqr._array import protocols
 from mdqr._array.tables import matmul
 from mdqr._backend.host import values
-from mdqr._core.promotion import is_operand
+from mdqr._core.promotion import arithmetic, is_operand
 from mdqr._functions import comparison, elementwise, power, rounding
 from mdqr._io.format_spec import format_scalar
 from mdqr._limbs import planes
@@ -271,10 +271,10 @@ class Operators:
     # -- dispatch --------------------------------------------------------------------------------
 
     def _forward(self, function: Function, other: Any) -> Any:
-        return function(self, other) if is_operand(other) else NotImplemented
+        return function(self, arithmetic(other)) if is_operand(other) else NotImplemented
 
     def _reflected(self, function: Function, other: Any) -> Any:
-        return function(other, self) if is_operand(other) else NotImplemented
+        return function(arithmetic(other), self) if is_operand(other) else NotImplemented
 
     def _in_place(self, op: str, other: Any) -> Any:
         array, found = cast("MDArray", self), values.operate(op, self, other)
@@ -287,7 +287,7 @@ class Operators:
         if not is_operand(other):
             return NotImplemented
         target = array if is_changed else array.copy()
-        elementwise.in_place(op, target, other)
+        elementwise.in_place(op, target, arithmetic(other))
         return target
 
     def _stored(self, function: Function, other: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from mdqr._array.refusals import missing
 from mdqr._array.tables import FUNCTIONS, OPERATORS, SCIPY_UFUNCS, UFUNCS
 from mdqr._core.base import ArrayBase
-from mdqr._core.promotion import is_operand
+from mdqr._core.promotion import arithmetic, is_operand
 from mdqr._functions import elementwise
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
     if answer is None or method != "__call__":
         called = name if method == "__call__" else f"{name}.{method}"
         raise TypeError(missing(called))
-    result = answer(*inputs)  # what is wrong with the operands is said first
+    result = answer(*map(arithmetic, inputs))  # what is wrong with the operands is said first
     (target,) = out
     if target is not None and not isinstance(target, ArrayBase):
         raise TypeError(

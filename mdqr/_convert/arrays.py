@@ -50,7 +50,7 @@ def check_depth(depth: int) -> None:
         )
 
 
-def objects_to_block(x: Any, limbs: int, *, strings: bool = True) -> tuple[Block, bool]:
+def objects_to_block(x: Any, limbs: int) -> tuple[Block, bool]:
     """Convert a nested sequence or a NumPy array of numbers, each rounded once.
 
     Parameters
@@ -60,8 +60,6 @@ def objects_to_block(x: Any, limbs: int, *, strings: bool = True) -> tuple[Block
         longdouble, complex, string or object type; none goes through float64 on its way.
     limbs : int
         Number of limbs wanted.
-    strings : bool
-        Whether texts are numbers; not so in arithmetic.
 
     Returns
     -------
@@ -76,7 +74,7 @@ def objects_to_block(x: Any, limbs: int, *, strings: bool = True) -> tuple[Block
         If a text is not a number (its place is named), the rows differ in length, or a list
         contains itself.
     TypeError
-        If a leaf is not a number, or a text without `strings`.
+        If a leaf is not a number.
     """
     require_nearest()
     if isinstance(x, (np.ndarray, np.generic)) and np.asarray(x).dtype.kind in "biufc":
@@ -86,8 +84,6 @@ def objects_to_block(x: Any, limbs: int, *, strings: bool = True) -> tuple[Block
     else:
         leaves: list[Any] = []
         shape = _flatten(x, leaves, 0)
-        if not strings:
-            _refuse_texts(leaves)
         real, imag = _leaves_to_planes(leaves, limbs, shape)
     _limbs.check_axes(len(shape), imag is not None)
     if imag is None:
@@ -102,12 +98,6 @@ def refuse_text(x: str | bytes) -> NoReturn:
         f"a string is not a number in arithmetic; got {got}: "
         "convert it first, as in mdqr.array('0.1', precision=mdqr.qd)"
     )
-
-
-def _refuse_texts(leaves: list[Any]) -> None:
-    kinds = tuple(kind for kind in set(map(type, leaves)) if issubclass(kind, (str, bytes)))
-    if kinds:
-        refuse_text(next(leaf for leaf in leaves if isinstance(leaf, kinds)))
 
 
 _SHORT = (np.float16, np.float32, np.complex64)

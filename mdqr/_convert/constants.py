@@ -38,8 +38,9 @@ _MOST_TERMS = 500  # of a power that is multiplied out
 class Constant(Number):
     """An exact number made of `mdqr.pi`, `mdqr.e`, `mdqr.euler_gamma` and rationals.
 
-    It is rounded once, when it is combined with an `MDArray` or a precision is given. ``+ - * / **`` with
-    each other, integers, fractions, decimals and floats (the doubles they are) stay exact.
+    It is rounded once, when it is combined with an `MDArray` or a precision is given.
+    ``+ - * / **`` with each other, integers, fractions, decimals and floats (the doubles they
+    are) stay exact.
     """
 
     __slots__ = ("_divisor", "_terms")

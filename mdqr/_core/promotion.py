@@ -34,7 +34,8 @@ from mdqr._precision import Precision
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
 
-_NO_ARRAYS = frozenset({int, float, complex, bool, str, Fraction, Decimal})
+_NO_TEXT = frozenset({int, float, complex, bool, Fraction, Decimal})
+_NO_ARRAYS = _NO_TEXT | {str}
 _FAR = 1200  # the sizes of all doubles lie well within 2**-1200 .. 2**1200
 _LOG2_10 = math.log2(10)
 
@@ -78,7 +79,7 @@ def promote(*values: Any, precision: Precision | None = None) -> Operands:
     Parameters
     ----------
     *values : array_like
-        `MDArray`, what `mdqr._convert.array_like.plain` takes, and scalars, but no strings.
+        `MDArray`, and what `mdqr._convert.array_like.plain` takes.
     precision : Precision, optional
         The precision of the result, by default the highest one of the arrays.
 
@@ -102,6 +103,40 @@ def promote(*values: Any, precision: Precision | None = None) -> Operands:
         planes.complexify(block) if is_complex and not field else block for block, field in pairs
     ]
     return Operands(target, is_complex, blocks)
+
+
+def arithmetic(x: Any) -> Any:
+    """Return an operand of an operator as `unwrapped` does.
+
+    Raises
+    ------
+    TypeError
+        If it is a text or holds one; functions convert texts.
+    """
+    if isinstance(x, ArrayBase) or type(x) in _NO_TEXT:
+        return x
+    x = unwrapped(x)
+    _refuse_texts(x, 0)
+    return x
+
+
+def _refuse_texts(x: Any, depth: int) -> None:
+    if isinstance(x, (str, bytes)):
+        refuse_text(x)
+    if isinstance(x, np.ndarray):
+        if x.dtype.kind in "UST":
+            if x.dtype.kind == "U":
+                check_characters(x)
+            # Not by x.flat, which has no more than 32 axes.
+            refuse_text(str(x[(0,) * x.ndim]) if x.size else "")
+        entries: Any = x.reshape(-1).tolist() if x.dtype == object else ()
+    else:
+        entries = x if isinstance(x, (list, tuple)) else ()
+        check_depth(depth)
+    if not _NO_TEXT.issuperset(map(type, entries)):
+        for entry in entries:
+            if not isinstance(entry, ArrayBase):
+                _refuse_texts(unwrapped(entry), depth + 1)
 
 
 def together(pairs: list[tuple[Block, bool]], values: Sequence[Any]) -> list[tuple[Block, bool]]:
@@ -279,15 +314,13 @@ def to_block(x: Any, limbs: int) -> tuple[Block, bool]:
     if isinstance(x, complex):
         return np.array([[x.real], [x.imag]]), True
     x = unwrapped(x)
-    if isinstance(x, (str, bytes)):
-        refuse_text(x)
     if isinstance(x, np.ndarray):
         return _from_numpy(x, limbs)
     if is_cuda_array(x):
         return _from_floats_or_integers(x, limbs)
     if isinstance(x, (list, tuple)):
         return from_sequence(x, limbs)
-    if is_number(x):
+    if isinstance(x, (str, bytes)) or is_number(x):
         return scalar_block(x, limbs)
     raise TypeError(
         f"operands must be MDArray, NumPy or CuPy arrays, nested sequences or numbers; "
@@ -307,17 +340,12 @@ def _from_numpy(x: np.ndarray, limbs: int) -> tuple[Block, bool]:
     planes.check_axes(x.ndim, kind == "c")
     if kind in "biu" or (kind in "fc" and x.dtype.itemsize <= (8 if kind == "f" else 16)):
         return _from_floats_or_integers(x if planes.has_whole_strides(x) else x.copy(), limbs)
-    if kind in "UST":
-        if kind == "U":
-            check_characters(x)
-        # Not by x.flat, which has no more than 32 axes.
-        refuse_text(str(x[(0,) * x.ndim]) if x.size else "")
-    if kind not in "fcO":
+    if kind not in "fcOUST":
         raise TypeError(
             f"arrays of dtype {x.dtype} are not numbers; "
-            "wanted are bool, integer, float, complex or object arrays of numbers"
+            "wanted are bool, integer, float, complex, string or object arrays of numbers"
         )
-    return convert_objects(x, limbs, strings=False)
+    return objects_to_block(x, limbs)
 
 
 def _from_floats_or_integers(x: Any, limbs: int) -> tuple[Block, bool]:
@@ -340,23 +368,15 @@ def _split_integers(x: Any, limbs: int) -> Block:
     return planes.namespace(nearest).stack([nearest, low - (nearest - high)])
 
 
-def convert_objects(x: Any, limbs: int, *, strings: bool = True) -> tuple[Block, bool]:
-    """Return the block of exact numbers or `strings` in a nested sequence or a NumPy array."""
-    return objects_to_block(x, limbs, strings=strings)
-
-
-def from_sequence(x: Any, limbs: int, *, strings: bool = False) -> tuple[Block, bool]:
+def from_sequence(x: Any, limbs: int) -> tuple[Block, bool]:
     """Return the block of a nested sequence, whose leaves may be arrays of any kind."""
     if _arrays_in(x):
-        return _stack(together([_leaf(item, limbs, strings) for item in x], x))
-    return convert_objects(x, limbs, strings=strings)
+        return _stack(together([_leaf(item, limbs) for item in x], x))
+    return objects_to_block(x, limbs)
 
 
-def _leaf(x: Any, limbs: int, strings: bool) -> tuple[Block, bool]:
-    if isinstance(x, (list, tuple)):
-        return from_sequence(x, limbs, strings=strings)
-    is_text = strings and isinstance(unwrapped(x), str)
-    return convert_objects(x, limbs) if is_text else to_block(x, limbs)
+def _leaf(x: Any, limbs: int) -> tuple[Block, bool]:
+    return from_sequence(x, limbs) if isinstance(x, (list, tuple)) else to_block(x, limbs)
 
 
 def _stack(pairs: list[tuple[Block, bool]]) -> tuple[Block, bool]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Number
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from mdqr._core.base import ArrayBase
 from mdqr._core.dtypes import DType
-from mdqr._core.promotion import convert_objects, from_sequence, precisions_in, to_block, unwrapped
+from mdqr._core.promotion import precisions_in, to_block, unwrapped
 from mdqr._errors import advised, shown
 from mdqr._limbs import device as _device
 from mdqr._limbs import planes
@@ -176,12 +175,7 @@ def _target_precision(x: Any, precision: Precision | str | None) -> Precision:
 def _convert(x: Any, target: Precision, complex_wanted: bool | None) -> tuple[Block, bool]:
     """Return a block of exactly ``target.limbs`` limbs, which may be a view of `x`."""
     limbs = target.limbs
-    if isinstance(x, (list, tuple)):
-        block, is_complex = from_sequence(x, limbs, strings=True)
-    elif _is_array_or_number(x) and not (isinstance(x, np.ndarray) and x.dtype.kind in "OUST"):
-        block, is_complex = to_block(x, limbs)
-    else:
-        block, is_complex = convert_objects(x, limbs)
+    block, is_complex = to_block(x, limbs)
     if is_complex and complex_wanted is False:
         raise TypeError(
             "complex values do not fit into a real array; take the real part, or give dtype=complex"
@@ -189,7 +183,3 @@ def _convert(x: Any, target: Precision, complex_wanted: bool | None) -> tuple[Bl
     if complex_wanted and not is_complex:
         block, is_complex = planes.complexify(block), True
     return planes.widen(block, is_complex, limbs), is_complex
-
-
-def _is_array_or_number(x: Any) -> bool:
-    return isinstance(x, (ArrayBase, np.ndarray, Number)) or _device.is_cuda_array(x)
