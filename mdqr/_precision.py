@@ -51,6 +51,16 @@ class Precision:
     immutable, hashable, ordered by the number of limbs, and pickled by name. Calling one converts:
     ``mdqr.qd(x)`` is ``mdqr.array(x, precision=mdqr.qd)``.
 
+    Parameters
+    ----------
+    p : Precision or str
+        A precision or its name.
+
+    Raises
+    ------
+    ValueError
+        If there is no such precision.
+
     Attributes
     ----------
     name : str
@@ -79,6 +89,8 @@ class Precision:
     (4, 212, 63, True)
     >>> mdqr.dd < mdqr.qd
     True
+    >>> mdqr.Precision("qd") is mdqr.qd
+    True
     """
 
     __slots__ = ("digits", "eps", "limbs", "name", "tiny")
@@ -90,7 +102,17 @@ class Precision:
     tiny: float
     _array: ClassVar[Callable[..., MDArray]]  # `mdqr.array`, set beside `MDArray`
 
-    def __init__(self, name: str, limbs: int) -> None:
+    def __new__(cls, p: Precision | str, *others: object) -> Precision:
+        if not others and isinstance(p, (Precision, str)):
+            return as_precision(p)
+        raise ValueError(f"precision must be one of {_choices()}; got {shown((p, *others))}")
+
+    def __init_subclass__(cls) -> None:
+        raise TypeError("Precision has no subclasses; there is one object for each precision")
+
+    @classmethod
+    def _make(cls, name: str, limbs: int) -> Precision:
+        precision = object.__new__(cls)
         values = {
             "name": name,
             "limbs": limbs,
@@ -99,7 +121,8 @@ class Precision:
             "tiny": math.ldexp(1.0, _tiny_exponent(limbs)),
         }
         for attribute, value in values.items():
-            object.__setattr__(self, attribute, value)
+            object.__setattr__(precision, attribute, value)
+        return precision
 
     @property
     def bits(self) -> int:
@@ -160,10 +183,10 @@ class Precision:
 
 Precision.__module__ = "mdqr"
 
-d: Final = Precision("d", 1)
-dd: Final = Precision("dd", 2)
-qd: Final = Precision("qd", 4)
-od: Final = Precision("od", 8)
+d: Final = Precision._make("d", 1)
+dd: Final = Precision._make("dd", 2)
+qd: Final = Precision._make("qd", 4)
+od: Final = Precision._make("od", 8)
 
 PRECISIONS: Final[tuple[Precision, ...]] = (d, dd, qd, od)
 
