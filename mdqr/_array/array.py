@@ -66,6 +66,12 @@ class MDArray(ArrayBase, Operators, Reductions, Methods, Exports):
 
     __slots__ = ()
 
+    def __init_subclass__(cls) -> None:
+        raise TypeError(
+            "MDArray has no subclasses: no operation would return one; keep an array as an "
+            "attribute of the class instead"
+        )
+
     def __init__(self, *_: Any, **__: Any) -> None:
         raise TypeError(
             "MDArray cannot be constructed directly; use mdqr.array(x, precision=mdqr.qd), "

@@ -25,7 +25,7 @@ class ArrayBase:
     only, so that the methods above can call them.
     """
 
-    __slots__ = ("_block", "_complex", "_precision", "_writes")
+    __slots__ = ("__weakref__", "_block", "_complex", "_precision", "_writes")
 
     _block: Block
     _complex: bool
