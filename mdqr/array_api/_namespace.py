@@ -34,6 +34,9 @@ class Namespace(ModuleType):
     def __call__(self, precision: Precision | str) -> Namespace:
         return namespace(as_precision(precision))
 
+    def __dir__(self) -> list[str]:
+        return sorted(self.__all__)
+
     def __repr__(self) -> str:
         return f"<namespace mdqr.array_api of precision {self.precision}>"
 
@@ -46,7 +49,7 @@ def contents(precision: Precision) -> dict[str, Any]:
     special = ModuleType("mdqr.array_api.special", "Functions that `scipy.special` asks for.")
     vars(special).update(_elementwise.SPECIAL, __all__=sorted(_elementwise.SPECIAL))
     functions = vars(_arrays)
-    return {
+    found = {
         "precision": precision,
         "DType": DType,
         "__array_api_version__": VERSION,
@@ -70,6 +73,7 @@ def contents(precision: Precision) -> dict[str, Any]:
         "linalg": linalg,
         "special": special,
     }
+    return {**found, "__all__": sorted(name for name in found if name[0] != "_")}
 
 
 _MADE: dict[Precision, Namespace] = {}

@@ -21,6 +21,10 @@ __all__ = ["coefficients", "convergence", "domb_sykes", "poles"]
 _LEAST = 1e-320
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 @documented(digits)
 def coefficients(series: PowerSeries | SeriesSolution, *, ax: Any = None) -> Any:
     """Plot the sizes of coefficients against their order, with their errors and the radius.

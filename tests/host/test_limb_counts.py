@@ -29,7 +29,7 @@ COMPLEX = {"complex_mul": 4, "complex_div": 10}
 )
 def printed(request, tmp_path_factory):
     """Return the precision of a limb count, and the lines of the program for it."""
-    precision = Precision("xd", request.param)
+    precision = Precision._make("xd", request.param)
     program = tmp_path_factory.mktemp("limbs") / "program"
     defines = [f"-DMDQR_LIMBS={precision.limbs}", f"-DTINY={-math.frexp(precision.tiny)[1] + 1}"]
     command = [host_compiler(), *FLAGS, *defines, "-O1", "-w", str(PROGRAM), "-o", str(program)]

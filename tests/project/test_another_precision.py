@@ -39,7 +39,7 @@ FIELDS = (False, True)
 @pytest.fixture(params=[3, 5, 16], ids=lambda limbs: f"{limbs}")
 def another(request, monkeypatch):
     """Add a precision of so many limbs wherever the registry was imported, for one test."""
-    added = Precision("xd", request.param)
+    added = Precision._make("xd", request.param)
     known = _precision.PRECISIONS
     for name, module in list(sys.modules.items()):
         if name.split(".")[0] == "mdqr" and getattr(module, "PRECISIONS", None) is known:
@@ -66,7 +66,7 @@ def test_eps_and_tiny_follow_from_the_limbs(another):
 @pytest.mark.parametrize("limbs", [0, -1, 19, 40])
 def test_limbs_that_do_not_fit_the_range_are_refused(limbs):
     with pytest.raises(ValueError, match=f"cannot have {limbs} limbs"):
-        Precision("xd", limbs)
+        Precision._make("xd", limbs)
 
 
 def test_numbers_need_no_kernel(another):

@@ -27,7 +27,7 @@ def add_precision(tree: Path, limbs: int) -> None:
     registry = tree / "mdqr" / "_precision.py"
     line = rf'^(\w+): Final = Precision\("\w+", {before}\)$'
     (name,) = re.findall(line, registry.read_text(), flags=re.MULTILINE)
-    edit(registry, line, rf'\g<0>\nxd: Final = Precision("xd", {limbs})')
+    edit(registry, line, rf'\g<0>\nxd: Final = Precision._make("xd", {limbs})')
     edit(registry, rf"(PRECISIONS: Final.*\b{name}\b)(.*)$", r"\1, xd\2")
     package = tree / "mdqr" / "__init__.py"
     edit(package, r"^from mdqr._precision import .*$", r"\g<0>, xd")
