@@ -146,7 +146,7 @@ from mdqr._functions.statistics.extremes import all, any, argmax, argmin, max, m
 from mdqr._functions.statistics.moments import average, cov, ptp, std, var
 from mdqr._functions.statistics.quantiles import median, percentile, quantile
 from mdqr._functions.statistics.running import cumprod, cumsum, cumulative_prod, cumulative_sum
-from mdqr._io.files import load, save, savez
+from mdqr._io.files import load, loadz, save, savez
 from mdqr._io.format import printoptions
 from mdqr._io.loadtxt import loadtxt
 from mdqr._io.savetxt import savetxt
@@ -242,6 +242,7 @@ __all__ = [
     "linspace",
     "load",
     "loadtxt",
+    "loadz",
     "log",
     "log1p",
     "log2",

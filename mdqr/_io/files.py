@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import zipfile
+from collections.abc import Callable
 from math import prod
 from os import PathLike
 from typing import IO, TYPE_CHECKING, Any
@@ -92,7 +93,7 @@ def savez(file: File, /, *arrays: MDArray, **named: MDArray) -> None:
     >>> file = io.BytesIO()
     >>> mdqr.savez(file, x=mdqr.qd("0.1"), y=mdqr.ones((2, 3), precision=mdqr.dd))
     >>> _ = file.seek(0)
-    >>> {name: a.shape for name, a in mdqr.load(file).items()}
+    >>> {name: a.shape for name, a in mdqr.loadz(file).items()}
     {'x': (), 'y': (2, 3)}
     """
     found = {f"arr_{i}": a for i, a in enumerate(arrays)}
@@ -134,8 +135,8 @@ def _write(function: str, file: File, arrays: dict[str, MDArray]) -> None:
         raise
 
 
-def load(file: File, *, device: str | None = None) -> Any:
-    """Read an array that `mdqr.save` wrote, or those of `mdqr.savez`.
+def load(file: File, *, device: str | None = None) -> MDArray:
+    """Read the array that `mdqr.save` wrote.
 
     Parameters
     ----------
@@ -143,19 +144,20 @@ def load(file: File, *, device: str | None = None) -> Any:
         Where to read. Nothing in it is executed, and no memory is taken beyond the data of the
         file.
     device : str, optional
-        Where the arrays are to live: "cpu" (default), "cuda" or "cuda:k".
+        Where the array is to live: "cpu" (default), "cuda" or "cuda:k".
 
     Returns
     -------
-    MDArray or dict of str to MDArray
-        The array, limb for limb; the arrays of `mdqr.savez` by name, in the order of the file.
+    MDArray
+        The array, limb for limb.
 
     Raises
     ------
     TypeError
         If `file` is not a file.
     ValueError
-        If the file is none of theirs, is damaged, or holds limbs that are not normalised.
+        If the file was not written by `mdqr.save`, is damaged, or holds limbs that are not
+        normalised. Files of `mdqr.savez` are for `mdqr.loadz`.
     OSError
         If the file cannot be read.
     MemoryError
@@ -171,11 +173,62 @@ def load(file: File, *, device: str | None = None) -> Any:
     >>> bool(mdqr.load(file) == mdqr.qd("0.1"))
     True
     """
+    return _arrays("mdqr.load", file, device, check=_check_single)[""]
+
+
+def loadz(file: File, *, device: str | None = None) -> dict[str, MDArray]:
+    """Read the arrays that `mdqr.savez` wrote.
+
+    Parameters
+    ----------
+    file, device
+        As in `mdqr.load`.
+
+    Returns
+    -------
+    dict of str to MDArray
+        The arrays by name, in the order of the file. The array of `mdqr.save`, which has no name,
+        is ``arr_0``.
+
+    Raises
+    ------
+    TypeError, ValueError, OSError, MemoryError
+        As in `mdqr.load`.
+
+    Examples
+    --------
+    >>> import io
+    >>> import mdqr
+    >>> file = io.BytesIO()
+    >>> mdqr.savez(file, x=mdqr.qd("0.1"), y=mdqr.ones((2, 3), precision=mdqr.dd))
+    >>> _ = file.seek(0)
+    >>> {name: a.shape for name, a in mdqr.loadz(file).items()}
+    {'x': (), 'y': (2, 3)}
+    """
+    found = _arrays("mdqr.loadz", file, device)
+    return {front[:-1] or "arr_0": a for front, a in found.items()}
+
+
+def _check_single(fronts: list[str]) -> None:
+    """Raise ValueError unless a file holds one array without a name."""
+    if "" not in fronts:
+        names = ", ".join(shortened(repr(front[:-1]), _SHOWN) for front in fronts[:9])
+        raise ValueError(f"the file holds arrays by name ({names}): read them with mdqr.loadz")
+
+
+def _arrays(
+    function: str,
+    file: File,
+    device: str | None,
+    check: Callable[[list[str]], None] = lambda _: None,
+) -> dict[str, MDArray]:
+    """Return the arrays of a file by the text in front of the names of their members."""
     check_device(device)
-    _check_file("mdqr.load", file, "read")
+    _check_file(function, file, "read")
     try:
         with zipfile.ZipFile(file) as archive:
             fronts = _fronts(archive)
+            check(fronts)
             found = {front: _read(archive, front) for front in fronts}
     except (zipfile.BadZipFile, EOFError, IndexError, RuntimeError, UnicodeDecodeError) as error:
         # IndexError: a member without a name; RuntimeError: encrypted ones, and features of zip
@@ -185,7 +238,7 @@ def load(file: File, *, device: str | None = None) -> Any:
         ) from error
     if device is not None:
         found = {front: a.to_device(device) for front, a in found.items()}
-    return found[""] if "" in found else {front[:-1]: a for front, a in found.items()}
+    return found
 
 
 def _fronts(archive: zipfile.ZipFile) -> list[str]:

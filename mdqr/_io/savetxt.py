@@ -18,7 +18,7 @@ def savetxt(
     a: Any,
     *,
     delimiter: str = ",",
-    header: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
     digits: int | None = None,
 ) -> None:
     r"""Write an array of at most two axes as delimited text.
@@ -31,7 +31,7 @@ def savetxt(
         A matrix, a row a line; a vector is a column.
     delimiter : str, default: ","
         The character between fields.
-    header : sequence of str, optional
+    names : sequence of str, optional
         The names of the columns, for the first line.
     digits : int, optional
         Significant digits; by default the fewest that read back to the same limbs.
@@ -50,7 +50,7 @@ def savetxt(
     --------
     >>> import io, mdqr
     >>> file = io.StringIO()
-    >>> mdqr.savetxt(file, mdqr.array([["0.1", "2"]], precision=mdqr.qd), header=["x", "y"])
+    >>> mdqr.savetxt(file, mdqr.array([["0.1", "2"]], precision=mdqr.qd), names=["x", "y"])
     >>> file.getvalue()
     'x,y\n0.1,2.0\n'
     """
@@ -59,27 +59,27 @@ def savetxt(
     if a.ndim > 2:
         raise ValueError(f"savetxt writes at most two axes; got shape {a.shape}")
     rows = a if a.ndim == 2 else a.reshape(-1, 1)
-    if header is not None and len(header) != rows.shape[1]:
-        raise ValueError(f"{rows.shape[1]} names are wanted for as many columns; got {header}")
+    if isinstance(names, str) or (names is not None and len(names) != rows.shape[1]):
+        raise ValueError(f"{rows.shape[1]} names are wanted for as many columns; got {names!r}")
     if delimiter is None:
         raise ValueError("delimiter must be one character between fields; got None")
     Form(delimiter)
     a.ravel()[:0].to_strings(digits)  # a wrong option leaves a file as it is
     if isinstance(file, (str, os.PathLike)):
         with open(file, "w", encoding="utf-8", newline="") as stream:
-            _write(stream, rows, delimiter, header, digits)
+            _write(stream, rows, delimiter, names, digits)
     else:
-        _write(file, rows, delimiter, header, digits)
+        _write(file, rows, delimiter, names, digits)
 
 
 savetxt.__module__ = "mdqr"
 
 
 def _write(
-    stream: IO[str], rows: Any, delimiter: str, header: Sequence[str] | None, digits: int | None
+    stream: IO[str], rows: Any, delimiter: str, names: Sequence[str] | None, digits: int | None
 ) -> None:
     writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
-    if header is not None:
-        writer.writerow(header)
+    if names is not None:
+        writer.writerow(names)
     for start in range(0, rows.shape[0], 4096):
         writer.writerows(rows[start : start + 4096].to_strings(digits).tolist())

@@ -281,7 +281,7 @@ def test_what_is_written_reads_back(data):
     a = data.draw(arrays(mdqr.qd, shape, dtype=dtype))
     file = io.StringIO()
     names = [f"c {k}" for k in range(a.shape[-1] if a.ndim == 2 else 1)]
-    mdqr.savetxt(file, a, header=names, delimiter=";")
+    mdqr.savetxt(file, a, names=names, delimiter=";")
     file.seek(0)
     again = mdqr.loadtxt(file, precision=mdqr.qd, header=True, delimiter=";", dtype=dtype)
     if a.size:
@@ -299,7 +299,7 @@ def test_writing_files(tmp_path):
         with pytest.raises((TypeError, ValueError), match=match):
             mdqr.savetxt(path, wrong)
     with pytest.raises(ValueError, match="names"):
-        mdqr.savetxt(path, mdqr.ones(2, precision="dd"), header=["x", "y"])
+        mdqr.savetxt(path, mdqr.ones(2, precision="dd"), names=["x", "y"])
 
 
 # -- what files there are, and how lines end ------------------------------------------------------

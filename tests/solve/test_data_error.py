@@ -298,7 +298,7 @@ def test_every_way_has_the_same_digits(n, extra, rng):
         ({"b_atol": 1j}, ValueError, "b_atol must be real; got complex"),
         ({"a_atol": [1, 2, 3]}, ValueError, r"shape \(3, 2\) of a; got \(3,\)"),
         ({"b_rtol": np.ones((3, 1))}, ValueError, r"shape \(3,\) of b; got \(3, 1\)"),
-        ({"a_atol": "1e-9 m"}, ValueError, "not a number"),
+        ({"a_atol": "1e-9 m"}, ValueError, "cannot read .1e-9 m. as a number"),
     ],
 )
 @pytest.mark.parametrize("method", ["auto", "householder"])
