@@ -5,19 +5,27 @@ from __future__ import annotations
 __version__ = "0.1.0"
 
 from importlib import import_module as _import_module
+from math import inf, nan
 from typing import TYPE_CHECKING, Any
 
 from mdqr import random
 from mdqr._array.array import MDArray
 from mdqr._convert.constants import e, euler_gamma, pi
+from mdqr._core.dtypes import finfo
 from mdqr._errors import PrecisionWarning
 from mdqr._functions.comparison import (
     array_equal,
+    equal,
+    greater,
+    greater_equal,
     isfinite,
     isinf,
     isnan,
+    less,
+    less_equal,
     maximum,
     minimum,
+    not_equal,
     where,
 )
 from mdqr._functions.creation import array, asarray
@@ -53,16 +61,20 @@ from mdqr._functions.elementary import (
 )
 from mdqr._functions.elementwise import (
     abs,
+    add,
     ceil,
     conj,
+    divide,
     floor,
     hypot,
+    multiply,
     negative,
     reciprocal,
     rint,
     sign,
     sqrt,
     square,
+    subtract,
 )
 from mdqr._functions.filled import (
     empty,
@@ -102,6 +114,17 @@ from mdqr._functions.manipulation.joining import (
     tile,
     unstack,
     vstack,
+)
+from mdqr._functions.manipulation.parts import (
+    copy,
+    delete,
+    imag,
+    insert,
+    iscomplexobj,
+    isreal,
+    ravel,
+    real,
+    transpose,
 )
 from mdqr._functions.manipulation.selection import count_nonzero, nonzero, take, take_along_axis
 from mdqr._functions.manipulation.shapes import (
@@ -152,11 +175,21 @@ from mdqr._io.loadtxt import loadtxt
 from mdqr._io.savetxt import savetxt
 from mdqr._precision import Precision, d, dd, od, qd
 
+# NumPy has these under two names.
+acos, acosh, asin, asinh, atan, atan2, atanh = (
+    *(arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh),
+)
+concat, pow = concatenate, power
+newaxis = None
+
 __all__ = [
     "MDArray",
     "Precision",
     "PrecisionWarning",
     "abs",
+    "acos",
+    "acosh",
+    "add",
     "all",
     "allclose",
     "any",
@@ -176,6 +209,11 @@ __all__ = [
     "array_api",
     "array_equal",
     "asarray",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
@@ -186,10 +224,12 @@ __all__ = [
     "ceil",
     "clip",
     "column_stack",
+    "concat",
     "concatenate",
     "config",
     "conj",
     "convolve",
+    "copy",
     "copysign",
     "cos",
     "cosh",
@@ -203,14 +243,17 @@ __all__ = [
     "cumulative_sum",
     "d",
     "dd",
+    "delete",
     "diag",
     "diagonal",
     "diff",
+    "divide",
     "dot",
     "e",
     "einsum",
     "empty",
     "empty_like",
+    "equal",
     "erf",
     "erfc",
     "euler_gamma",
@@ -219,6 +262,7 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "finfo",
     "flip",
     "floor",
     "floor_divide",
@@ -227,16 +271,25 @@ __all__ = [
     "full_like",
     "gamma",
     "gradient",
+    "greater",
+    "greater_equal",
     "hstack",
     "hypot",
+    "imag",
+    "inf",
     "inner",
+    "insert",
     "interp",
     "isclose",
+    "iscomplexobj",
     "isfinite",
     "isin",
     "isinf",
     "isnan",
+    "isreal",
     "kron",
+    "less",
+    "less_equal",
     "lgamma",
     "linalg",
     "linspace",
@@ -252,6 +305,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "matmul",
     "matrix_transpose",
     "max",
     "maximum",
@@ -261,10 +315,14 @@ __all__ = [
     "min",
     "minimum",
     "moveaxis",
+    "multiply",
+    "nan",
     "nan_to_num",
     "negative",
+    "newaxis",
     "nextafter",
     "nonzero",
+    "not_equal",
     "od",
     "ones",
     "ones_like",
@@ -275,6 +333,7 @@ __all__ = [
     "polyder",
     "polyfit",
     "polyval",
+    "pow",
     "power",
     "printoptions",
     "prod",
@@ -282,6 +341,8 @@ __all__ = [
     "qd",
     "quantile",
     "random",
+    "ravel",
+    "real",
     "reciprocal",
     "remainder",
     "repeat",
@@ -306,6 +367,7 @@ __all__ = [
     "squeeze",
     "stack",
     "std",
+    "subtract",
     "sum",
     "swapaxes",
     "take",
@@ -317,6 +379,7 @@ __all__ = [
     "testing",
     "tile",
     "trace",
+    "transpose",
     "trapezoid",
     "tril",
     "triu",
@@ -339,6 +402,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from mdqr import array_api, config, linalg, tensorcore, testing
+    from mdqr.linalg import matmul
 
 _LAZY = ("array_api", "config", "linalg", "plot", "series", "tensorcore", "testing")
 
@@ -347,6 +411,8 @@ def __getattr__(name: str) -> Any:
     """Import the namespaces that are not always needed when they are first asked for."""
     if name in _LAZY:
         return _import_module(f"mdqr.{name}")
+    if name == "matmul":
+        return _import_module("mdqr.linalg").matmul
     raise AttributeError(f"module 'mdqr' has no attribute {name!r}")
 
 

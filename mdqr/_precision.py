@@ -59,7 +59,7 @@ class Precision:
     Raises
     ------
     ValueError
-        If there is no such precision.
+        If `p` names none.
 
     Attributes
     ----------

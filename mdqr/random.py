@@ -35,7 +35,7 @@ _Draw = TypeVar("_Draw", bound=Callable[..., Any])
 
 
 def _shape_first(function: _Draw) -> _Draw:
-    """Raise a TypeError that names the order of arguments where a call has that of NumPy."""
+    """Raise a TypeError that names the order of arguments if a call has NumPy's."""
 
     @wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
@@ -159,7 +159,7 @@ def normal(
 
 
 def _generator(rng: Any) -> np.random.Generator:
-    """Return `numpy.random.default_rng` of `rng`; that of NumPy 2.1 takes no RandomState."""
+    """Return `numpy.random.default_rng` of `rng`; NumPy 2.1 does not take a RandomState."""
     if isinstance(rng, np.random.RandomState):
         rng = rng._bit_generator
     try:

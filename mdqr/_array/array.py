@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from mdqr._array.exports import Exports
 from mdqr._array.methods import Methods
 from mdqr._array.operators import Operators
 from mdqr._array.reductions import Reductions
-from mdqr._array.refusals import complex_only, is_numpys
+from mdqr._array.refusals import absent, complex_only, is_numpys
 from mdqr._backend.host import values
 from mdqr._core import indexing, promotion
 from mdqr._core.base import ArrayBase, as_sequence
@@ -78,6 +78,11 @@ class MDArray(ArrayBase, Operators, Reductions, Methods, Exports):
             "or mdqr.from_limbs(limbs) for limbs that are already there"
         )
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise AttributeError(absent(name))
+
     @property
     def H(self) -> MDArray:
         """The conjugate transpose of the last two axes: a view if real, a copy if complex.
@@ -138,7 +143,7 @@ class MDArray(ArrayBase, Operators, Reductions, Methods, Exports):
         return creation.array(self, precision=precision, dtype=dtype)
 
     def item(self, *index: Any) -> MDArray:
-        """Return the only value, or the one at `index`, as a 0-d copy.
+        """Return the only value, or the one at `index`, as a 0-d `MDArray`, a copy.
 
         Parameters
         ----------

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from mdqr._core.axes import Axis
+import numpy as np
+
+from mdqr._core.axes import Axis, counted_axis
+from mdqr._core.promotion import promote
+from mdqr._errors import shown
 from mdqr._functions import elementwise, reductions, rounding
 from mdqr._functions.manipulation import axes, joining, selection, shapes
 from mdqr._functions.ordering import sorting
 from mdqr._functions.statistics import moments, running
+from mdqr._limbs.device import is_cuda_array
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
@@ -25,7 +31,7 @@ class Methods:
         @property
         def limbs(self) -> Any: ...
 
-        def ravel(self) -> MDArray: ...
+        def ravel(self, order: str = "C") -> MDArray: ...
 
     @property
     def nbytes(self) -> int:
@@ -38,9 +44,22 @@ class Methods:
         array = cast("MDArray", self)
         return 8 * array.precision.limbs * (1 + array.is_complex)
 
-    def flatten(self) -> MDArray:
-        """Return a copy as one axis, in C order."""
-        return self.ravel().copy()
+    def flatten(self, order: str = "C") -> MDArray:
+        """Return a copy as one axis; see `mdqr.ravel`."""
+        return self.ravel(order).copy()
+
+    @property
+    def flat(self) -> FlatView:
+        """The values as one axis in C order, to iterate, index and assign."""
+        return FlatView(cast("MDArray", self))
+
+    @flat.setter
+    def flat(self, values: Any) -> None:
+        self.flat[:] = values
+
+    def put(self, indices: Any, values: Any) -> None:
+        """Set values at places of the flattened array, repeating `values` if they are fewer."""
+        self.flat[indices] = values
 
     def squeeze(self, axis: Any = None) -> MDArray:
         """Return a view without axes of length 1; see `mdqr.squeeze`."""
@@ -74,13 +93,24 @@ class Methods:
         """Set all values to one."""
         cast("MDArray", self)[...] = value
 
-    def sort(self, axis: int = -1) -> None:
+    def sort(self, axis: int = -1, *, descending: bool = False) -> None:
         """Put the values along an axis in order, in place; see `mdqr.sort`."""
-        cast("MDArray", self)[...] = sorting.sort(self, operator.index(axis))
+        found = sorting.sort(self, operator.index(axis), descending=descending)
+        cast("MDArray", self)[...] = found
 
-    def argsort(self, axis: int | None = -1) -> Any:
+    def argsort(self, axis: int | None = -1, *, descending: bool = False) -> Any:
         """Return the places that sort the array; see `mdqr.argsort`."""
-        return sorting.argsort(self, axis)
+        return sorting.argsort(self, axis, descending=descending)
+
+    def partition(self, kth: Any, axis: int = -1) -> None:
+        """Put the `kth` value along an axis in its place, in place: all values are sorted."""
+        _check_places(kth, cast("MDArray", self), axis)
+        self.sort(axis)
+
+    def argpartition(self, kth: Any, axis: int | None = -1) -> Any:
+        """Return places with the `kth` value in its place, by `argsort`."""
+        _check_places(kth, cast("MDArray", self), axis)
+        return self.argsort(axis)
 
     def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Any:
         """Return the places where values belong in this sorted vector; see `mdqr.searchsorted`."""
@@ -102,14 +132,69 @@ class Methods:
         """Return the dot product; see `mdqr.dot`."""
         return reductions.dot(self, b)
 
-    def var(self, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> MDArray:
+    def var(
+        self,
+        axis: Axis = None,
+        *,
+        ddof: float = 0,
+        keepdims: bool = False,
+        mean: Any = None,
+        correction: float | None = None,
+    ) -> MDArray:
         """Return the variance; see `mdqr.var`."""
-        return moments.var(self, axis, ddof=ddof, keepdims=keepdims)
+        options = {"ddof": ddof, "keepdims": keepdims, "mean": mean, "correction": correction}
+        return moments.var(self, axis, **options)
 
-    def std(self, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> MDArray:
+    def std(
+        self,
+        axis: Axis = None,
+        *,
+        ddof: float = 0,
+        keepdims: bool = False,
+        mean: Any = None,
+        correction: float | None = None,
+    ) -> MDArray:
         """Return the standard deviation; see `mdqr.std`."""
-        return moments.std(self, axis, ddof=ddof, keepdims=keepdims)
+        options = {"ddof": ddof, "keepdims": keepdims, "mean": mean, "correction": correction}
+        return moments.std(self, axis, **options)
 
     def cumprod(self, axis: int | None = None) -> MDArray:
         """Return the running products; see `mdqr.cumprod`."""
         return running.cumprod(self, axis)
+
+
+class FlatView:
+    """The values of an array as one axis in C order, as `numpy.ndarray.flat`."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: MDArray) -> None:
+        self._array = array
+
+    def __len__(self) -> int:
+        return self._array.size
+
+    def __iter__(self) -> Iterator[MDArray]:
+        return iter(self._array.ravel())
+
+    def __getitem__(self, key: Any) -> MDArray:
+        return self._array.ravel()[key].copy()
+
+    def __setitem__(self, key: Any, values: Any) -> None:
+        array = self._array
+        places = np.arange(array.size)[key.get() if is_cuda_array(key) else key]
+        given = promote(values, precision=array.precision)
+        flat = given.wrap(given.full_blocks()[0]).ravel()
+        if not places.size:
+            return
+        if not flat.size:
+            raise ValueError("there are no values to put into an array")
+        repeated = flat[np.arange(places.size) % flat.size]
+        array[np.unravel_index(places.reshape(-1), array.shape)] = repeated
+
+
+def _check_places(kth: Any, array: MDArray, axis: int | None) -> None:
+    """Raise ValueError unless places exist along an axis."""
+    count = array.size if axis is None else array.shape[counted_axis(axis, array.ndim)]
+    if any(not -count <= k < count for k in np.atleast_1d(kth).tolist()):
+        raise ValueError(f"kth is a place among {count} values; got {shown(kth)}")

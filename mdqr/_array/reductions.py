@@ -17,13 +17,27 @@ class Reductions:
 
     __slots__ = ()
 
-    def sum(self, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
+    def sum(
+        self,
+        axis: Axis = None,
+        *,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> MDArray:
         """Return the sum of the values; see `mdqr.sum`."""
-        return reductions.sum(self, axis, keepdims=keepdims)
+        return reductions.sum(self, axis, keepdims=keepdims, initial=initial, where=where)
 
-    def prod(self, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
+    def prod(
+        self,
+        axis: Axis = None,
+        *,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> MDArray:
         """Return the product of the values; see `mdqr.prod`."""
-        return reductions.prod(self, axis, keepdims=keepdims)
+        return reductions.prod(self, axis, keepdims=keepdims, initial=initial, where=where)
 
     def mean(self, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
         """Return the arithmetic mean: the sum divided by the number of values."""

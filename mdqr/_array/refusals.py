@@ -26,6 +26,26 @@ _NAMED = ("numpy", "pandas", "scipy", "sklearn", "xarray")
 _AROUND = ("wrapper", "wrapped", "inner", "inner_f", "call", "func", "f", "fun")
 
 
+# Attributes of `numpy.ndarray` that an MDArray does not have.
+_LIMBS = "a.limbs.{name} is that of the storage, float64 of shape (N, *shape)"
+_ABSENT = {
+    **dict.fromkeys(("strides", "flags", "base", "ctypes", "data", "setflags"), _LIMBS),
+    "view": "values are no bytes to be read as another type; a.limbs.view is for those",
+    "byteswap": "a.limbs.byteswap is for bytes",
+    "getfield": "values have no fields; a.limbs[i] is a plane of limbs",
+    "resize": "arrays keep their size; a.reshape and mdqr.concatenate make others",
+    "choose": "use mdqr.where, or an index of integers",
+    "compress": "use an index of booleans, as in a[mask], or mdqr.take",
+    **dict.fromkeys(("dump", "dumps", "tofile", "tobytes"), "use mdqr.save, or a.limbs.tobytes()"),
+}
+
+
+def absent(name: str) -> str:
+    """Return the message for an attribute of `numpy.ndarray` that an MDArray does not have."""
+    text = f"an MDArray has no attribute {name!r}"
+    return f"{text}: {_ABSENT[name].format(name=name)}" if name in _ABSENT else text
+
+
 def missing(name: str) -> str:
     """Return what to say of a function of NumPy that mdqr does not have."""
     instead = _INSTEAD.get(name.removeprefix("numpy."))

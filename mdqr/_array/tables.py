@@ -24,7 +24,7 @@ from mdqr._functions import (
     sequences,
     special,
 )
-from mdqr._functions.manipulation import axes, joining, selection, shapes
+from mdqr._functions.manipulation import axes, joining, parts, selection, shapes
 from mdqr._functions.ordering import sets, sorting
 from mdqr._functions.products import contractions, einsum
 from mdqr._functions.statistics import extremes, moments, quantiles, running
@@ -159,6 +159,12 @@ def _stable(function: Function) -> Function:
     return call
 
 
+def _partitioned(a: MDArray, kth: Any, axis: int | None) -> MDArray:
+    found = a.ravel().copy() if axis is None else a.copy()
+    found.partition(kth, -1 if axis is None else axis)
+    return found
+
+
 def _einsum(*operands: Any, optimize: Any = False) -> MDArray:
     return einsum.einsum(*operands)
 
@@ -186,6 +192,10 @@ _SAME_NAME: dict[Any, tuple[str, ...]] = {
     sampled: ("diff", "trapezoid", "gradient", "interp", "convolve"),
     polynomials: ("polyval", "polyder", "polyfit", "roots"),
     axes: ("matrix_transpose", "moveaxis", "swapaxes", "flip", "roll", "diagonal"),
+    parts: (
+        *("real", "imag", "isreal", "iscomplexobj", "transpose", "ravel", "copy"),
+        *("delete", "insert"),
+    ),
     shapes: (
         *("reshape", "expand_dims", "squeeze", "broadcast_to"),
         *("atleast_1d", "atleast_2d", "atleast_3d"),
@@ -210,7 +220,7 @@ _SAME_NAME: dict[Any, tuple[str, ...]] = {
 
 def _functions() -> dict[Function, Function]:
     """Return what answers each other function of NumPy."""
-    methods = ("sum", "prod", "ravel", "transpose", "copy")
+    methods = ("sum", "prod")
     return {
         **{getattr(np, name): _method(name) for name in methods},
         **{
@@ -225,14 +235,14 @@ def _functions() -> dict[Function, Function]:
         np.argsort: _stable(sorting.argsort),
         np.concatenate: _concatenate,
         np.einsum: _einsum,
+        np.partition: lambda a, kth, axis=-1: _partitioned(a, kth, axis),
+        np.argpartition: lambda a, kth, axis=-1: a.argpartition(kth, axis),
+        np.put: lambda a, ind, v: a.put(ind, v),
         np.broadcast_arrays: _broadcast_arrays,
         np.copyto: _copyto,
         np.shape: lambda a: a.shape,
         np.ndim: lambda a: a.ndim,
         np.size: lambda a: a.size,
-        np.real: lambda val: val.real,
-        np.imag: lambda val: val.imag,
-        np.iscomplexobj: lambda x: x.is_complex,
         np.isrealobj: lambda x: not x.is_complex,
         np.flatnonzero: lambda a: selection.nonzero(a.ravel())[0],
         np.argwhere: lambda a: np.transpose(selection.nonzero(shapes.atleast_1d(a)))[:, : a.ndim],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, cast
 import numpy as np
 
 from mdqr._core.dtypes import DType, dtype_of
-from mdqr._errors import advised
+from mdqr._errors import advised, shown
 from mdqr._limbs import planes
 from mdqr._limbs.device import device_of, place
 from mdqr._limbs.planes import Block
@@ -65,7 +65,12 @@ class ArrayBase:
     @property
     def _is_changed(self) -> bool:
         """True if `op=` writes into the block, so that other arrays may see it."""
-        return self._block.ndim > planes.lead(self._complex) or hasattr(self, "_writes")
+        if self._block.ndim > planes.lead(self._complex):
+            return True
+        try:
+            return _writes(self, ArrayBase)
+        except AttributeError:
+            return False
 
     # -- what it is ------------------------------------------------------------------------------
 
@@ -165,14 +170,39 @@ class ArrayBase:
             )
         self.imag[...] = value
 
-    def reshape(self, *shape: SupportsIndex | Sequence[SupportsIndex]) -> MDArray:
-        """Return the values in another shape, in C order: a view where NumPy's planes allow one.
+    def reshape(
+        self,
+        *shape: SupportsIndex | Sequence[SupportsIndex],
+        order: str = "C",
+        copy: bool | None = None,
+    ) -> MDArray:
+        """Return the values in another shape: a view where NumPy's planes allow one.
+
+        Parameters
+        ----------
+        *shape : int or tuple of int
+            The shape; one entry may be -1.
+        order : {"C", "F", "A"}, optional
+            The last axis first, or the first ("F").
+        copy : bool, optional
+            True: always a copy; False: never one.
 
         Raises
         ------
         ValueError
-            If the number of values differs, more than one entry is -1, or there are too many.
+            If the number of values differs, more than one entry is -1, they are too many, the
+            order is unknown, or a copy is needed and `copy` is False.
         """
+        if _is_reversed(order):
+            return self.T.reshape(as_sequence(shape)[::-1], copy=copy).T
+        if copy is not None:
+            found = self.reshape(*shape)
+            shared = planes.namespace(self._block).may_share_memory(found._block, self._block)
+            if not copy and not shared and self.size:
+                raise ValueError(
+                    f"the shape {found.shape} needs a copy of an array of shape {self.shape}"
+                )
+            return found.copy() if copy and shared else found
         return self._part(self._reshaped(as_sequence(shape))._block)
 
     def _reshaped(self, shape: Sequence[SupportsIndex]) -> MDArray:
@@ -183,9 +213,9 @@ class ArrayBase:
         front = self._block.shape[: planes.lead(self._complex)]
         return self._like(self._block.reshape(front + resolved))
 
-    def ravel(self) -> MDArray:
-        """Return the values as one axis, in C order: a view where the planes allow one."""
-        return self.reshape(self.size)
+    def ravel(self, order: str = "C") -> MDArray:
+        """Return the values as one axis: a view where the planes allow one; see `mdqr.ravel`."""
+        return (self.T if _is_reversed(order) else self).reshape(self.size)
 
     def transpose(self, *axes: SupportsIndex | tuple[SupportsIndex, ...] | None) -> MDArray:
         """Return a view with permuted axes, all reversed by default.
@@ -213,8 +243,9 @@ class ArrayBase:
     # -- copies ----------------------------------------------------------------------------------
 
     @advised
-    def copy(self) -> MDArray:
-        """Return a copy, contiguous in C order."""
+    def copy(self, order: str = "C") -> MDArray:
+        """Return a copy, contiguous in C order, whatever `order` of NumPy's is given."""
+        _is_reversed(order)
         return self._like(self._block.copy(order="C"))
 
     def to_device(self, device: str, /, *, stream: None = None) -> MDArray:
@@ -238,6 +269,17 @@ class ArrayBase:
             raise ValueError("to_device takes no stream; make it the current one of CuPy")
         block = place(self._block, device)
         return cast("MDArray", self) if block is self._block else self._like(block)
+
+
+# Not by `self._writes`, which `MDArray.__getattr__` would answer where it is not set.
+_writes: Any = ArrayBase.__dict__["_writes"].__get__
+
+
+def _is_reversed(order: str) -> bool:
+    """Return whether the first axis comes first; raise ValueError for an order NumPy lacks."""
+    if order not in ("C", "F", "A", "K"):
+        raise ValueError(f'order must be "C", "F", "A" or "K"; got {shown(order)}')
+    return order == "F"
 
 
 def as_sequence(arguments: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
+from mdqr._errors import shown
 from mdqr._precision import Precision, as_precision
 
 
@@ -89,3 +90,62 @@ def dtype_of(precision: Precision, is_complex: bool) -> DType:
     object.__setattr__(dtype, "precision", precision)
     object.__setattr__(dtype, "is_complex", is_complex)
     return dtype
+
+
+class FInfo(NamedTuple):
+    """The properties of a precision, as `finfo` returns them.
+
+    ``bits`` is 64, for one limb: so wide are the floats that consumers draw and write;
+    ``dtype.precision.bits`` is the number of significant bits.
+    """
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: DType
+
+    @property
+    def tiny(self) -> float:
+        """NumPy's name of `smallest_normal`."""
+        return self.smallest_normal
+
+
+def limits(precision: Precision) -> FInfo:
+    """Return the properties of a precision."""
+    huge = precision.huge
+    return FInfo(64, precision.eps, huge, -huge, precision.tiny, dtype_of(precision, False))
+
+
+def finfo(dtype: Any, /) -> FInfo:
+    """Return the limits of a precision, a dtype or an array.
+
+    Parameters
+    ----------
+    dtype : Precision, str, DType or MDArray
+        What has a precision.
+
+    Returns
+    -------
+    FInfo
+        With `eps` (the unit of the error bounds), `max`, `min`, `smallest_normal` (where full
+        precision ends), `tiny`, `bits` of a limb, and `dtype`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `dtype` has none, or a name is unknown.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.finfo(mdqr.dd).eps == 2.0**-104
+    True
+    """
+    if isinstance(dtype, (Precision, str)):
+        return limits(as_precision(dtype))
+    found = dtype if isinstance(dtype, DType) else getattr(dtype, "dtype", None)
+    if not isinstance(found, DType):
+        raise TypeError(f"finfo is for precisions, their dtypes and MDArrays; got {shown(dtype)}")
+    return limits(found.precision)

@@ -35,33 +35,135 @@ _UNORDERED = 2
 _MOST_LIMBS = max(precision.limbs for precision in PRECISIONS)
 
 
-def equal(x: Any, y: Any) -> Any:
-    """Return where ``x == y``, exactly."""
+def equal(x: Any, y: Any, /) -> Any:
+    """Return where ``x == y``, exactly.
+
+    Parameters
+    ----------
+    x, y : MDArray or array_like
+        The operands, at least one an `MDArray`.
+
+    Returns
+    -------
+    bool or numpy.ndarray of bool
+        Of CuPy on a GPU.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> bool(mdqr.equal(mdqr.qd(1), "1.5"))
+    False
+    """
     return compare(x, y) == 0
 
 
-def not_equal(x: Any, y: Any) -> Any:
-    """Return where ``x != y``, exactly."""
+def not_equal(x: Any, y: Any, /) -> Any:
+    """Return where ``x != y``, exactly.
+
+    Parameters
+    ----------
+    x, y : MDArray or array_like
+        The operands, at least one an `MDArray`.
+
+    Returns
+    -------
+    bool or numpy.ndarray of bool
+        Of CuPy on a GPU.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> bool(mdqr.not_equal(mdqr.qd(1), "1.5"))
+    True
+    """
     return compare(x, y) != 0
 
 
-def less(x: Any, y: Any) -> Any:
-    """Return where ``x < y``, exactly; complex values in lexicographic order, as NumPy."""
+def less(x: Any, y: Any, /) -> Any:
+    """Return where ``x < y``, exactly; complex values in lexicographic order, as NumPy.
+
+    Parameters
+    ----------
+    x, y : MDArray or array_like
+        The operands, at least one an `MDArray`.
+
+    Returns
+    -------
+    bool or numpy.ndarray of bool
+        Of CuPy on a GPU.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> bool(mdqr.less(mdqr.qd(1), "1.5"))
+    True
+    """
     return compare(x, y) == -1
 
 
-def less_equal(x: Any, y: Any) -> Any:
-    """Return where ``x <= y``, exactly; complex values in lexicographic order, as NumPy."""
+def less_equal(x: Any, y: Any, /) -> Any:
+    """Return where ``x <= y``, exactly; complex values in lexicographic order, as NumPy.
+
+    Parameters
+    ----------
+    x, y : MDArray or array_like
+        The operands, at least one an `MDArray`.
+
+    Returns
+    -------
+    bool or numpy.ndarray of bool
+        Of CuPy on a GPU.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> bool(mdqr.less_equal(mdqr.qd(1), "1.5"))
+    True
+    """
     return compare(x, y) <= 0
 
 
-def greater(x: Any, y: Any) -> Any:
-    """Return where ``x > y``, exactly; complex values in lexicographic order, as NumPy."""
+def greater(x: Any, y: Any, /) -> Any:
+    """Return where ``x > y``, exactly; complex values in lexicographic order, as NumPy.
+
+    Parameters
+    ----------
+    x, y : MDArray or array_like
+        The operands, at least one an `MDArray`.
+
+    Returns
+    -------
+    bool or numpy.ndarray of bool
+        Of CuPy on a GPU.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> bool(mdqr.greater(mdqr.qd(1), "1.5"))
+    False
+    """
     return compare(x, y) == 1
 
 
-def greater_equal(x: Any, y: Any) -> Any:
-    """Return where ``x >= y``, exactly; complex values in lexicographic order, as NumPy."""
+def greater_equal(x: Any, y: Any, /) -> Any:
+    """Return where ``x >= y``, exactly; complex values in lexicographic order, as NumPy.
+
+    Parameters
+    ----------
+    x, y : MDArray or array_like
+        The operands, at least one an `MDArray`.
+
+    Returns
+    -------
+    bool or numpy.ndarray of bool
+        Of CuPy on a GPU.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> bool(mdqr.greater_equal(mdqr.qd(1), "1.5"))
+    False
+    """
     order = compare(x, y)
     return (order == 0) | (order == 1)
 

@@ -13,7 +13,7 @@ from mdqr._core.axes import Axis, counted_axes, is_only_axis
 from mdqr._core.promotion import operands, promote
 from mdqr._docstrings import REDUCTION, documented
 from mdqr._errors import advised, warn_of_precision
-from mdqr._functions import elementwise
+from mdqr._functions import comparison, elementwise
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 
@@ -22,10 +22,24 @@ if TYPE_CHECKING:
 
 
 @documented(REDUCTION)
-def sum(x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
+def sum(
+    x: Any,
+    axis: Axis = None,
+    *,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> MDArray:
     """Return the sum of the values over all axes, one axis or several.
 
     Eight running sums and a fixed tree: the limbs do not depend on threads or the CPU.
+
+    Parameters
+    ----------
+    initial : array_like, optional
+        A value to begin with.
+    where : array_like of bool, optional
+        The values to take, all by default.
 
     Returns
     -------
@@ -35,11 +49,20 @@ def sum(x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     >>> float(mdqr.sum(mdqr.array([1, 2, 3], precision=mdqr.qd)))
     6.0
     """
-    return _reduce("sum", x, axis, keepdims)
+    taken = x if where is None else comparison.where(where, x, 0)
+    found = _reduce("sum", taken, axis, keepdims)
+    return found if initial is None else elementwise.add(found, initial)
 
 
 @documented(sum)
-def prod(x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
+def prod(
+    x: Any,
+    axis: Axis = None,
+    *,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> MDArray:
     """Return the product of the values over all axes, one axis or several.
 
     Returns
@@ -51,7 +74,9 @@ def prod(x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     >>> float(mdqr.prod(mdqr.array([2, 3, 4], precision=mdqr.qd)))
     24.0
     """
-    return _reduce("prod", x, axis, keepdims)
+    taken = x if where is None else comparison.where(where, x, 1)
+    found = _reduce("prod", taken, axis, keepdims)
+    return found if initial is None else elementwise.multiply(found, initial)
 
 
 def mean(x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:

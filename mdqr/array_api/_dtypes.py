@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib
 import operator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 import mdqr
 from mdqr._core.base import ArrayBase
-from mdqr._core.dtypes import DType, dtype_of
+from mdqr._core.dtypes import DType, FInfo, dtype_of, limits
 from mdqr._errors import shown
 from mdqr._limbs.device import place
 from mdqr._precision import Precision, d
@@ -26,26 +26,6 @@ KINDS = {
     "complex floating": "c",
     "numeric": "iufc",
 }
-
-
-class FInfo(NamedTuple):
-    """The properties of a precision, as `finfo` returns them.
-
-    ``bits`` is 64, those of a limb: so wide are the floats that consumers draw and write;
-    ``dtype.precision.bits`` is the number of significant bits.
-    """
-
-    bits: int
-    eps: float
-    max: float
-    min: float
-    smallest_normal: float
-    dtype: DType
-
-    @property
-    def tiny(self) -> float:
-        """NumPy's name of `smallest_normal`."""
-        return self.smallest_normal
 
 
 def known(dtype: Any) -> Any:
@@ -84,9 +64,7 @@ def finfo(type: Any, /) -> FInfo:
     dtype = known(type.dtype if dispatch.is_array(type) else type)
     if not isinstance(dtype, DType):
         raise TypeError(f"finfo is for floating-point dtypes; got {dtype}")
-    precision = dtype.precision
-    huge = precision.huge
-    return FInfo(64, precision.eps, huge, -huge, precision.tiny, dtype_of(precision, False))
+    return limits(dtype.precision)
 
 
 def iinfo(type: Any, /) -> Any:

@@ -42,16 +42,17 @@ Attributes and methods of `numpy.ndarray` that have the same name and meaning ar
 | `tolist()` | `tolist()` of 0-d arrays; `to_fractions()` of exact values |
 | `item()` | `item()`, a 0-d array; `float(a)`, `int(a)`, `complex(a)` of one value |
 | `tofile`, `dump` | `mdqr.save`, pickles |
-| `sort(kind=...)`, `partition` | `sort()`, which is always stable |
-| `view`, `byteswap`, `setflags`, `resize`, `put`, `choose`, `compress` | absent |
+| `sort(kind=...)`, `partition` | `sort()`, which is always stable; `partition()` sorts |
+| `view`, `byteswap`, `setflags`, `getfield`, `resize`, `choose`, `compress` | absent |
 """
 
 
 def ours(function: object) -> str:
     """Return where a function of mdqr is found, or nothing."""
     for module, name in ((mdqr, "mdqr"), (mdqr.linalg, "mdqr.linalg")):
-        for key in module.__all__:
-            if getattr(module, key) is function:
+        # The name of the function itself before those that NumPy's second names give it.
+        for key in (getattr(function, "__name__", ""), *module.__all__):
+            if getattr(module, key, None) is function:
                 return f"`{name}.{key}`"
     return ""
 

@@ -52,6 +52,7 @@ LAYER = {name: level for level, row in enumerate(LAYERS.split("\n")) for name in
 
 # What a function imports, and why it cannot stand at the head.
 LATER = {
+    "mdqr": {"mdqr.linalg": "it is loaded when it is asked for"},
     "mdqr._array.protocols": {
         "mdqr.linalg": "it is loaded when it is asked for",
         "mdqr.array_api._namespace": "it is loaded when it is asked for",
@@ -105,8 +106,8 @@ SMALLER_FILES = {
     "mdqr/_io/html.py": "tables of notebooks",
     "mdqr/_backend/cuda/digits.py": "what plans of products and panels derive from the limbs",
     "mdqr/array_api/_dispatch.py": "what all functions of the namespace do with their operands",
-    "mdqr/_core/dtypes.py": "a dtype",
     "mdqr/_core/axes.py": "what all functions with axes share",
+    "mdqr/_functions/manipulation/parts.py": "functions of one line, with their docstrings",
     "mdqr/_functions/statistics/extremes.py": "functions of one line, with their docstrings",
     "mdqr/_backend/workspace.py": "a number that the configuration sets and calls read",
     "mdqr/_backend/cuda/backend.py": "the families of calls as one class",

@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 
 @documented(VIEW)
-def reshape(a: Any, shape: Any, *, copy: bool | None = None) -> MDArray:
-    """Return the values in another shape, in C order.
+def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> MDArray:
+    """Return the values in another shape.
 
     Parameters
     ----------
     shape : int or tuple of int
         The shape; one entry may be -1.
+    order : {"C", "F", "A"}, optional
+        The last axis first, or the first ("F").
     copy : bool, optional
         True: always a copy; False: never one. By default where the planes allow no view.
 
@@ -40,12 +42,7 @@ def reshape(a: Any, shape: Any, *, copy: bool | None = None) -> MDArray:
     >>> mdqr.reshape(mdqr.arange(6, precision=mdqr.qd), (2, -1)).shape
     (2, 3)
     """
-    given = operand(a)
-    result = given.reshape(shape)
-    shared = planes.namespace(given._block).may_share_memory(result._block, given._block)
-    if copy is False and given.size and not shared:
-        raise ValueError(f"the shape {shape} needs a copy of an array of shape {given.shape}")
-    return result.copy() if copy and shared else result
+    return operand(a).reshape(shape, order=order, copy=copy)
 
 
 @documented(VIEW)

@@ -74,7 +74,7 @@ def gather(*values: Any, precision: Precision | str | None, trimmed: bool = True
         What `mdqr.array` takes.
     precision : Precision, str or None
         The precision of the answer; None means the highest of the operands, where a NumPy array
-        or a sequence of Python numbers counts as d, unless there are integers beyond 2**53.
+        or a sequence of Python numbers counts as d, unless it holds integers beyond 2**53.
     trimmed : bool, optional
         Leave trailing zero planes out. If false, only where there are more limbs than the answer
         has, so that nothing waits for a device otherwise.
