@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from mdqr._convert.array_like import exact_value
 from mdqr._convert.enclosures import UNIT, rounded, settled, sign, whole
 from mdqr._errors import shown
 
@@ -45,6 +46,7 @@ class Constant(Number):
 
     __slots__ = ("_divisor", "_terms")
     __array_ufunc__ = None  # NumPy would make float64 or objects of it
+    _op_priority = 100.0  # SymPy would take float(x)
 
     _terms: Sum
     _divisor: Sum
@@ -181,7 +183,8 @@ def _exact(x: object) -> Constant | None:
         if not isfinite(x):
             raise ValueError(f"{x} is no exact number; give the constant a precision first")
         return _of(Fraction(*x.as_integer_ratio()))
-    return None
+    value = exact_value(x)
+    return None if value is None else _of(value)
 
 
 def _operate(function: Callable[[Constant, Constant], Constant], x: object, y: object) -> Any:

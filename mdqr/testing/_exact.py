@@ -13,6 +13,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from mdqr._convert.constants import Constant
+from mdqr._convert.enclosures import between_doubles
+
 __all__ = ["SCALE", "Integers", "from_integers", "ratio", "rational", "to_integers"]
 
 SCALE: Final = 1074
@@ -77,7 +80,12 @@ def ratio(numerator: int, denominator: int) -> float:
 
 
 def rational(value: Any) -> Fraction:
-    """Return the exact value of a real Python, NumPy or mpmath number."""
+    """Return the exact value of a real Python, NumPy or mpmath number.
+
+    For irrational constants it is a fraction within 2**-1074 of them.
+    """
+    if isinstance(value, Constant):
+        return between_doubles(value)
     if hasattr(value, "_mpf_"):
         sign, mantissa, exponent, _ = value._mpf_
         if not mantissa and exponent:

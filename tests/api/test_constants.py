@@ -10,8 +10,10 @@ from decimal import Decimal
 from fractions import Fraction
 
 import flint
+import mpmath
 import numpy as np
 import pytest
+import sympy
 from array_cases import exact
 from hypothesis import given
 from hypothesis import strategies as st
@@ -159,6 +161,17 @@ def test_other_numbers_are_what_they_are():
     assert (int(mdqr.pi * 100), int(-mdqr.pi), abs(-mdqr.pi) == mdqr.pi) == (314, -3, True)
     with pytest.raises(ValueError, match="no exact number"):
         mdqr.pi * math.inf
+
+
+def test_numbers_of_other_packages():
+    assert flint.fmpz(3) * mdqr.pi == mdqr.pi * 3
+    assert mdqr.pi * flint.fmpq(1, 3) == mdqr.pi / 3
+    for other in (sympy.Integer(2), sympy.pi, mpmath.mpf(2)):  # not float(mdqr.pi) in silence
+        for pair in ((other, mdqr.pi), (mdqr.pi, other)):
+            with pytest.raises(TypeError):
+                operator.mul(*pair)
+    assert mdqr.testing.ulp_error(mdqr.qd(mdqr.pi), mdqr.pi) < 1
+    mdqr.testing.assert_close(mdqr.od(2 * mdqr.pi), 2 * mdqr.pi, ulps=1)
 
 
 @pytest.mark.parametrize("op", ARITHMETIC)
