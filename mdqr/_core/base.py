@@ -58,15 +58,18 @@ class ArrayBase:
         """
         field = self._complex if is_complex is None else is_complex
         array = self._wrap(block, self._precision, field)
-        if block.ndim == planes.lead(field) and block.base is not None and self._is_changed:
+        if block.ndim == 1 + field and block.base is not None and self._is_changed:
             array._writes = True
         return array
 
     @property
     def _is_changed(self) -> bool:
         """True if `op=` writes into the block, so that other arrays may see it."""
-        if self._block.ndim > planes.lead(self._complex):
+        block = self._block
+        if block.ndim > planes.lead(self._complex):
             return True
+        if block.base is None:
+            return False
         try:
             return _writes(self, ArrayBase)
         except AttributeError:
@@ -141,7 +144,7 @@ class ArrayBase:
     @property
     def real(self) -> MDArray:
         """A view of the real parts; assigning to it changes them."""
-        return self._part(self._block[0, ...] if self._complex else self._block[...], False)
+        return self._part(self._block[0] if self._complex else self._block, False)
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -157,7 +160,7 @@ class ArrayBase:
             On assignment to that of a real array.
         """
         if self._complex:
-            return self._part(self._block[1, ...], False)
+            return self._part(self._block[1], False)
         xp = planes.namespace(self._block)
         zeros = xp.broadcast_to(xp.zeros(()), self._block.shape)
         return self._wrap(zeros, self._precision, False)
