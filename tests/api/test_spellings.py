@@ -114,6 +114,16 @@ def test_sums_of_a_selection(precision, dtype):
                     np.testing.assert_array_equal(found.to_numpy(), wanted)
 
 
+def test_functions_of_numpy_that_write(precision):
+    a = mdqr.array([3, 1, 2], precision=precision)
+    assert np.argpartition(a, 1).tolist() == [1, 2, 0]
+    assert np.partition(a, 1).to_numpy().tolist() == [1, 2, 3]
+    assert np.partition(a.reshape(3, 1), 1, axis=None).to_numpy().tolist() == [1, 2, 3]
+    np.put(a, [0, 2], "0.1")
+    assert_same_bits(a[2], precision("0.1"))
+    assert a[1] == 1
+
+
 def test_methods_have_the_options_of_the_functions(precision):
     a = mdqr.array([[3, 1, 2], [6, 4, 5]], precision=precision)
     assert (a.argsort(descending=True) == mdqr.argsort(a, descending=True)).all()

@@ -156,10 +156,12 @@ def test_put_of_complex_values_into_a_real_array(multiple):
     assert (a == 0).all()
 
 
-def test_put_of_strings_is_refused(multiple):
+def test_put_of_strings(multiple):
     a = mdqr.zeros(3, precision=multiple)
-    with pytest.raises(TypeError, match=r"string is not a number.*mdqr.array\('0.1'"):
-        a[0] = "0.1"
+    a[0] = "0.1"
+    assert same_bits(a[0], multiple("0.1"))
+    with pytest.raises(ValueError, match="cannot read 'x' as a number"):
+        a[1] = "x"
 
 
 @given(data=st.data())

@@ -45,9 +45,10 @@ def test_powers_of_arrays_broadcast_as_numpys(precision):
     np.testing.assert_array_equal((specials**-1).to_numpy(), [np.nan, 0, np.inf])
 
 
-@pytest.mark.parametrize("n", ["2", None])
-def test_what_is_no_number_is_refused(n, precision):
-    with pytest.raises(TypeError, match=r"number|string|str"):
-        mdqr.power(mdqr.ones(1, precision=precision), n)
+def test_what_is_no_number_is_refused(precision):
+    with pytest.raises(TypeError, match="NoneType"):
+        mdqr.power(mdqr.ones(1, precision=precision), None)
+    with pytest.raises(ValueError, match="cannot read 'two' as a number"):
+        mdqr.power(mdqr.ones(1, precision=precision), "two")
     with pytest.raises(TypeError, match="MDArray"):
         mdqr.power(2.0, 3.0)
