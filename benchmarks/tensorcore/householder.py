@@ -20,12 +20,14 @@ from benchmarks.tensorcore.parts import parts_of
 from benchmarks.tensorcore.problems import (
     Cusolver,
     backward_error,
+    blocked_householder,
     conditioned,
     orthogonality,
+    qr,
     random,
 )
 from mdqr._limbs.planes import Block
-from mdqr.tensorcore import _input, blocked_householder, qr
+from mdqr.tensorcore import _input
 from mdqr.tensorcore._engine.cuda import CudaEngine
 from mdqr.tensorcore._plan import PANELS
 
@@ -107,7 +109,7 @@ def conditions(options: Options) -> Iterator[Row]:
             a = conditioned(m, n, 10.0**exponent, spectrum).astype(np.float32, order="F")
             size = f"{m}x{n}, {spectrum} 1e{exponent}"
             for method, compute, panel in ways:
-                found = qr(a, method, compute, panel)
+                found = qr(a, method=method, compute=compute, panel=panel)
                 by = f"{method}, {compute}, {panel}"
                 error = backward_error(a, *found)
                 yield Row(group, "backward error", "mdqr", by, size, error, "")

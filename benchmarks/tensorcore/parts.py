@@ -11,8 +11,8 @@ import numpy as np
 from benchmarks.common.rows import Row
 from benchmarks.common.runner import Options, Parts
 from benchmarks.common.timing import Call, Phases, Target, cupy, free, milliseconds
-from benchmarks.tensorcore.problems import random
-from mdqr.tensorcore import _input, lstsq, qr
+from benchmarks.tensorcore.problems import qr, random
+from mdqr.tensorcore import _input, lstsq
 from mdqr.tensorcore._algorithms import correction, passes
 from mdqr.tensorcore._algorithms.recursive import panel_of
 from mdqr.tensorcore._engine.cuda import CudaEngine

@@ -9,7 +9,13 @@ import numpy as np
 
 from benchmarks.common.rows import FASTER, Row
 from benchmarks.common.timing import Call, cupy, timed
+from mdqr import tensorcore
 from mdqr._limbs.planes import Block
+from mdqr.tensorcore._plan import with_panel
+
+# With an option `panel`.
+qr = with_panel(tensorcore.qr)
+blocked_householder = with_panel(tensorcore.blocked_householder)
 
 
 def random(m: int, n: int, kind: str = "normal", dtype: Any = np.float32) -> Block:

@@ -15,12 +15,13 @@ from benchmarks.tensorcore.problems import (
     Cusolver,
     conditioned,
     faster,
+    qr,
     random,
     rate,
 )
 from mdqr._backend.float_panels import CUTOFF, SMALL
 from mdqr._limbs.planes import Block
-from mdqr.tensorcore import _input, lowrank, qr
+from mdqr.tensorcore import _input, lowrank
 from mdqr.tensorcore._algorithms.recursive import gram_schmidt, panel_of
 from mdqr.tensorcore._engine.formats import FORMATS, Format
 from mdqr.tensorcore._engine.protocol import Engine, Operand, operand

@@ -190,5 +190,5 @@ class Problem:
         return self.numbers.solve(r, n)
 
     def _fresh_tensorcore(self, a: Any, n: int) -> Any:
-        options = {"compute": "fp16x2", "panel": "cholesky", "reorthogonalize": True}
+        options = {"compute": "fp16x2", "reorthogonalize": True}
         return self.numbers.solve(mdqr.tensorcore.qr(a, **options).R, n)

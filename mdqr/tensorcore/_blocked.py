@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._backend.float_panels import CUTOFF
-from mdqr._errors import shown
 from mdqr._limbs.planes import Block
-from mdqr.linalg._shared.operands import as_integer
 from mdqr.tensorcore._algorithms.passes import finish, rescaled
 from mdqr.tensorcore._algorithms.reflections import check, orthonormal_panel, with_fallbacks
 from mdqr.tensorcore._engine.protocol import Engine
 from mdqr.tensorcore._input import choose, engine_for, real_matrix
-from mdqr.tensorcore._plan import PANELS, Plan
+from mdqr.tensorcore._plan import Plan, fixed_plan
 from mdqr.tensorcore._results import Factors, QRInfo, QRResult
 
-MODES = ("reduced", "complete")
+_MODES = ("reduced", "complete", "r")
+# Columns whose reflections are applied together.
+_BLOCK = CUTOFF
 
 
 class _Reflection(NamedTuple):
@@ -31,34 +31,31 @@ class _Reflection(NamedTuple):
 
 
 def blocked_householder(
-    a: Any, mode: str = "reduced", block: int = CUTOFF, panel: str = "cholesky"
-) -> QRResult:
+    a: Any, mode: str = "reduced", *, keep_factors: bool = False
+) -> QRResult | Any:
     """Return the QR factorisation by blocks of Householder reflections, factors in float32.
 
     Parameters
     ----------
     a : array_like
         A float32 or float64 matrix ``(m, n)`` of NumPy or CuPy, as for `qr`.
-    mode : {"reduced", "complete"}, optional
-        The shape of Q: ``(m, k)`` with ``k = min(m, n)``, or ``(m, m)``.
-    block : int, optional
-        Columns whose reflections are applied together, 1 to 128.
-    panel : {"cholesky", "caqr", "geqrf"}, optional
-        How a block is factored, as for `qr` with ``method="householder"``.
+    mode : {"reduced", "complete", "r"}, optional
+        The shape of Q: ``(m, k)`` with ``k = min(m, n)``, or ``(m, m)``; or R alone, ``(k, n)``.
+    keep_factors : bool, optional
+        As for `qr`.
 
     Returns
     -------
-    QRResult
+    QRResult or ndarray
         ``(Q, R)`` in the type of `a` and in Fortran order, the diagonal of R not negative;
         ``info.compute`` is ``"fp32"``. With ``"complete"`` R is ``(m, n)``, zero below row k.
 
     Raises
     ------
     TypeError
-        If `a` is an MDArray (`mdqr.linalg.qr` keeps its digits), or not real; if `block` is not an
-        integer.
+        If `a` is an MDArray (`mdqr.linalg.qr` keeps its digits), or not real.
     ValueError
-        If `a` does not have two axes, or an option is unknown or out of range.
+        If `a` does not have two axes, or an option is unknown.
     numpy.linalg.LinAlgError
         If an entry of `a` is not finite, or R does not fit its type.
 
@@ -91,18 +88,16 @@ def blocked_householder(
     ((50, 50), (50, 4), True)
     """
     call = "blocked_householder"
-    choose(call, "mode", mode, MODES)
-    choose(call, "panel", panel, PANELS)
-    width = as_integer(block)
-    if width is None or not 1 <= width <= CUTOFF:
-        raise ValueError(f"{call}: block must be an integer from 1 to {CUTOFF}; got {shown(block)}")
-    a, plan = real_matrix(call, "a", a), Plan(call, call, "fp32", panel, True)
-    return with_fallbacks(partial(_factored, a, mode, width), plan)
+    choose(call, "mode", mode, _MODES)
+    a = real_matrix(call, "a", a)
+    kept = bool(keep_factors) and mode != "r"
+    made = with_fallbacks(partial(_factored, a, mode == "complete", kept), fixed_plan(call))
+    return made.R if mode == "r" else made
 
 
-def _factored(a: Block, mode: str, block: int, plan: Plan) -> QRResult:
+def _factored(a: Block, full: bool, kept: bool, plan: Plan) -> QRResult:
     engine, (m, n), k = engine_for(a), a.shape, min(a.shape)
-    xp, full = engine.xp, mode == "complete"
+    xp = engine.xp
     work, exponents = engine.load(a, scaled=True)
     work = work.astype(np.float64, order="F")
     r = engine.matrix(m if full else k, n, zero=True)
@@ -110,8 +105,8 @@ def _factored(a: Block, mode: str, block: int, plan: Plan) -> QRResult:
     # Q, or, while a full one grows by rows, its transpose.
     q = _identity(xp, m, m if full else k)
     panel, reflections = orthonormal_panel(engine, plan.panel), []
-    for first in range(0, k, block):
-        last = min(first + block, k)
+    for first in range(0, k, _BLOCK):
+        last = min(first + _BLOCK, k)
         y = work[first:, first:last].astype(np.float32, order="F")
         panel(y, r[first:last, first:last])
         found = _reflection(engine, first, y, signs[first:last])
@@ -130,7 +125,7 @@ def _factored(a: Block, mode: str, block: int, plan: Plan) -> QRResult:
     q[:, :k] *= signs
     big = rescaled(engine, plan, r, exponents, a.dtype)
     zero = finish(engine, plan, r[:k], big)
-    factors = Factors(q, r, exponents)
+    factors = Factors(q, r, exponents) if kept else None
     info = QRInfo(plan.method, plan.compute, plan.panel, 1, zero, None, factors)
     return QRResult(q.astype(a.dtype, order="F", copy=False), big, info)
 

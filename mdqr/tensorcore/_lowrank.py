@@ -25,27 +25,27 @@ _EPS = 2.0**-52
 
 
 class LowRank(NamedTuple):
-    """An approximation ``(U * s) @ Vh``.
+    """An approximation ``(U * S) @ Vh``.
 
     Attributes
     ----------
     U : ndarray
         ``(m, r)``.
-    s : ndarray
+    S : ndarray
         ``(r,)``, the largest first.
     Vh : ndarray
         ``(r, n)``, orthonormal rows.
     """
 
     U: Any
-    s: Any
+    S: Any
     Vh: Any
 
     def __repr__(self) -> str:
         return summary(self)
 
 
-def lowrank(a: Any, r: int, *, compute: str = "fp16", panel: str = "cholesky") -> LowRank:
+def lowrank(a: Any, r: int, *, compute: str = "fp16") -> LowRank:
     """Approximate a matrix by one of rank `r`, factoring on tensor cores.
 
     Parameters
@@ -54,20 +54,20 @@ def lowrank(a: Any, r: int, *, compute: str = "fp16", panel: str = "cholesky") -
         A float32 or float64 matrix ``(m, n)``; fast where m is many times n, or n times m.
     r : int
         From 1 to ``min(m, n)``.
-    compute, panel : str, optional
+    compute : str, optional
         As for `qr`.
 
     Returns
     -------
     LowRank
-        ``(U, s, Vh)``, of the type of `a`.
+        ``(U, S, Vh)``, of the type of `a`.
 
     Raises
     ------
     TypeError
         As `qr`.
     numpy.linalg.LinAlgError
-        As `qr`, and if s does not fit its type.
+        As `qr`, and if S does not fit its type.
     ValueError
         As `qr`, and if `a` is empty or `r` out of range.
 
@@ -87,11 +87,11 @@ def lowrank(a: Any, r: int, *, compute: str = "fp16", panel: str = "cholesky") -
     >>> import numpy as np, mdqr
     >>> x, y = np.linspace(0, 1, 40)[:, None], np.linspace(0, 1, 12)
     >>> a = 1 / (1 + x + y)
-    >>> U, s, Vh = mdqr.tensorcore.lowrank(a, 3)
-    >>> bool(np.linalg.norm((U * s) @ Vh - a, 2) < 1e-3)
+    >>> U, S, Vh = mdqr.tensorcore.lowrank(a, 3)
+    >>> bool(np.linalg.norm((U * S) @ Vh - a, 2) < 1e-3)
     True
     """
-    plan = plan_of("lowrank", "rgs", compute, panel, True)
+    plan = plan_of("lowrank", "rgs", compute)
     a = real_matrix("lowrank", "a", a)
     if not a.size:
         raise ValueError(f"lowrank: a must have rows and columns; got the shape {a.shape}")

@@ -74,12 +74,15 @@ class LstsqResult(NamedTuple):
         The solution in float64, ``(n,)`` or ``(n, k)`` as b.
     residuals : ndarray
         Sums of squares of ``b - a @ x``, ``(1,)`` or ``(k,)``; infinite where they overflow.
+    rank : int
+        The number of columns of a: one of lower rank is refused.
     info : LstsqInfo
         How it was found.
     """
 
     x: Any
     residuals: Any
+    rank: int
     info: LstsqInfo
 
     def __repr__(self) -> str:
@@ -91,7 +94,6 @@ def lstsq(
     b: Any,
     *,
     compute: str = "fp16",
-    panel: str = "cholesky",
     max_iterations: int = 100,
 ) -> LstsqResult:
     """Solve least-squares problems to the accuracy of float64, factoring on tensor cores.
@@ -102,7 +104,7 @@ def lstsq(
         A float32 or float64 matrix ``(m, n)``, ``m >= n``, of full column rank.
     b : array_like
         ``(m,)`` or ``(m, k)``, on the device of `a`.
-    compute, panel : str, optional
+    compute : str, optional
         As for `qr`. Finer products cost more and need fewer iterations: fewer than 20 usually, as
         long as the unit roundoff of the format times the square of the condition is below 1.
     max_iterations : int, optional
@@ -111,7 +113,7 @@ def lstsq(
     Returns
     -------
     LstsqResult
-        ``(x, residuals, info)``.
+        ``(x, residuals, rank, info)``, as `mdqr.linalg.lstsq`.
 
     Raises
     ------
@@ -155,11 +157,11 @@ def lstsq(
     --------
     >>> import numpy as np, mdqr
     >>> t = np.linspace(0, 1, 50)
-    >>> x, residuals, info = mdqr.tensorcore.lstsq(np.vander(t, 3), 3 * t**2 + 1)
-    >>> bool(np.abs(x - [3, 0, 1]).max() < 1e-13), info.method
-    (True, 'cgls')
+    >>> x, residuals, rank, info = mdqr.tensorcore.lstsq(np.vander(t, 3), 3 * t**2 + 1)
+    >>> bool(np.abs(x - [3, 0, 1]).max() < 1e-13), rank, info.method
+    (True, 3, 'cgls')
     """
-    plan = plan_of("lstsq", "rgs", compute, panel, True)
+    plan = plan_of("lstsq", "rgs", compute)
     a, b = real_matrix("lstsq", "a", a), real_array("lstsq", "b", b)
     _check(a, b)
     most = as_integer(max_iterations)
@@ -170,7 +172,7 @@ def lstsq(
     with np.errstate(all="ignore"):
         x, squares, found, method, made = _solved(a, b, plan, most)
     info = LstsqInfo(method, found.iterations, found.gradient, found.condition, made)
-    return LstsqResult(x[:, 0] if b.ndim == 1 else x, squares, info)
+    return LstsqResult(x[:, 0] if b.ndim == 1 else x, squares, a.shape[1], info)
 
 
 def _solved(a: Block, b: Block, plan: Plan, most: int) -> tuple[Block, Block, Iterate, str, str]:

@@ -41,14 +41,14 @@ class Basis(NamedTuple):
         return summary(self)
 
 
-def orthogonalize(a: Any, compute: str = "fp16", panel: str = "caqr") -> Basis:
+def orthogonalize(a: Any, *, compute: str = "fp16") -> Basis:
     """Return an orthonormal basis of the columns, to the accuracy of float32.
 
     Parameters
     ----------
     a : array_like
         A float32 or float64 matrix ``(m, n)``; of its columns the first ``min(m, n)`` are used.
-    compute, panel : str, optional
+    compute : str, optional
         As for `qr`: what the first pass uses. The others multiply as accurately as float32.
 
     Returns
@@ -85,7 +85,7 @@ def orthogonalize(a: Any, compute: str = "fp16", panel: str = "caqr") -> Basis:
     >>> bool(np.abs(basis.Q.T @ basis.Q - np.eye(8)).max() < 1e-5), basis.reached, basis.passes
     (True, True, 2)
     """
-    plan = plan_of("orthogonalize", "rgs", compute, panel, True)
+    plan = plan_of("orthogonalize", "rgs", compute)
     a = real_matrix("orthogonalize", "a", a)
     return with_fallbacks(partial(_basis, a), plan)
 

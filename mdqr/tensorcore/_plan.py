@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any, NamedTuple
 
 from mdqr.tensorcore._engine.formats import FINE, FORMATS, Format
 from mdqr.tensorcore._input import choose
 
 METHODS = ("rgs", "householder")
 PANELS = ("caqr", "cholesky", "geqrf")
+# How 128 columns are factored: by CholeskyQR in float64, the fastest, with the others behind it.
+_panel: ContextVar[str] = ContextVar("panel", default="cholesky")
 
 
 class Plan(NamedTuple):
@@ -43,9 +48,30 @@ class Plan(NamedTuple):
         return [self, self._replace(panel="geqrf")]
 
 
-def plan_of(call: str, method: str, compute: str, panel: str, scale: bool) -> Plan:
+def plan_of(call: str, method: str, compute: str, scale: bool = True) -> Plan:
     """Return checked options."""
     choose(call, "method", method, METHODS)
     choose(call, "compute", compute, FORMATS)
-    choose(call, "panel", panel, PANELS)
-    return Plan(call, method, compute, panel, bool(scale))
+    return Plan(call, method, compute, _panel.get(), bool(scale))
+
+
+def fixed_plan(call: str) -> Plan:
+    """Return the options of a factorisation in float32 that has no others."""
+    return Plan(call, call, "fp32", _panel.get(), True)
+
+
+def with_panel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `function` with an option `panel`, one of `PANELS`: for tests and measurements."""
+
+    @wraps(function)
+    def call(*operands: Any, panel: str | None = None, **options: Any) -> Any:
+        if panel is None:
+            return function(*operands, **options)
+        choose(function.__name__, "panel", panel, PANELS)
+        token = _panel.set(panel)
+        try:
+            return function(*operands, **options)
+        finally:
+            _panel.reset(token)
+
+    return call

@@ -10,19 +10,21 @@ from mdqr.tensorcore._algorithms.passes import Passes, finish, rescaled
 from mdqr.tensorcore._algorithms.reflections import with_fallbacks
 from mdqr.tensorcore._engine.formats import Format
 from mdqr.tensorcore._engine.protocol import Engine, operand
-from mdqr.tensorcore._input import engine_for, real_matrix
+from mdqr.tensorcore._input import choose, engine_for, real_matrix
 from mdqr.tensorcore._plan import Plan, plan_of
 from mdqr.tensorcore._results import Factors, QRInfo, QRResult
 
 
 def qr(
     a: Any,
+    mode: str = "reduced",
+    *,
     method: str = "rgs",
     compute: str = "fp16",
-    panel: str = "caqr",
     reorthogonalize: bool = False,
     scale: bool = True,
-) -> QRResult:
+    keep_factors: bool = False,
+) -> QRResult | Any:
     """Return the reduced QR factorisation, with products on tensor cores.
 
     Parameters
@@ -31,31 +33,29 @@ def qr(
         A float32 or float64 matrix ``(m, n)``. CuPy arrays are factored on their GPU; for NumPy
         arrays the same algorithm runs with the same rounded operands on the CPU, far slower than
         `numpy.linalg.qr`.
+    mode : {"reduced", "r"}, optional
+        Both factors, or R alone. A complete Q is made by `blocked_householder`.
     method : {"rgs", "householder"}, optional
         Recursive Gram-Schmidt, or recursive Householder reflections: about twice the products, and
         a Q that is orthonormal to the accuracy of `compute` whatever the condition of `a`.
     compute : {"fp16", "bf16", "tf32", "fp32", "fp16x2"}, optional
         What the operands of products are rounded to; sums are float32. ``"fp16x2"`` represents each
         operand by two numbers of binary16, and takes three products instead of one.
-    panel : {"caqr", "cholesky", "geqrf"}, optional
-        How 128 columns are factored: by a tree of Gram-Schmidt blocks in shared memory, by
-        CholeskyQR in float64, or by the Householder QR of cuSOLVER (LAPACK). With "householder"
-        CholeskyQR follows until Q is orthonormal to the accuracy of float32; if columns of a panel
-        depend on others too nearly for that, all is done again by "geqrf". With "rgs" all is done
-        again by "caqr" if the inverse triangle of a "cholesky" panel grows beyond what float64
-        holds, and by "householder" with "geqrf" if that happens when Q is factored again.
     reorthogonalize : bool, optional
         Correct Q, or factor it again, by products as accurate as float32, until it is orthonormal
         to that accuracy: usually once, see `orthogonalize`.
     scale : bool, optional
         Divide the columns by powers of two, so that entries from 1e-30 to 1e30 neither overflow nor
         vanish. Without it entries above 65504 overflow in binary16, and small ones lose digits.
+    keep_factors : bool, optional
+        Keep the factors in float32 and the exponents of the columns in ``info.factors``; for
+        float64 matrices they are additional memory.
 
     Returns
     -------
-    QRResult
+    QRResult or ndarray
         ``(Q, R)`` of the shapes ``(m, k)`` and ``(k, n)``, ``k = min(m, n)``, in the type of `a`
-        and in Fortran order; ``info`` has the factors in float32 and the exponents of the columns.
+        and in Fortran order, with ``info``; or R for ``mode="r"``.
 
     Raises
     ------
@@ -80,6 +80,12 @@ def qr(
 
     Notes
     -----
+    Panels of 128 columns are factored by CholeskyQR in float64 ("cholesky" in ``info.panel``). With
+    "rgs" all is done again by a tree of Gram-Schmidt blocks in float32 ("caqr") if the inverse
+    triangle of a panel grows beyond what float64 holds, and by "householder" if that happens when
+    Q is factored again. With "householder", if columns of a panel depend on others too nearly, all
+    is done again by the Householder QR of cuSOLVER or LAPACK ("geqrf").
+
     S. Zhang, E. Baharlouei and P. Wu 2020. With u the unit roundoff of the format,
     ``norm(a - Q @ R) <= c * u * norm(a)`` column by column, c some tens at most, for the first
     ``min(m, n)`` columns. The columns behind, if m < n, have R = ``Q.T @ a[:, m:]``: what Q does
@@ -112,12 +118,17 @@ def qr(
     >>> bool(np.abs(Q @ R - a).max() < 1e-3), Q.dtype.name
     (True, 'float32')
     """
-    plan = plan_of("qr", method, compute, panel, scale)
+    plan = plan_of("qr", method, compute, scale)
+    if mode == "complete":
+        raise ValueError('qr: mode="complete" is made by mdqr.tensorcore.blocked_householder')
+    choose("qr", "mode", mode, ("reduced", "r"))
     a = real_matrix("qr", "a", a)
-    return with_fallbacks(partial(_factored, a, bool(reorthogonalize)), plan)
+    kept = keep_factors and mode != "r"
+    made = with_fallbacks(partial(_factored, a, bool(reorthogonalize), bool(kept)), plan)
+    return made.R if mode == "r" else made
 
 
-def _factored(a: Block, again: bool, plan: Plan) -> QRResult:
+def _factored(a: Block, again: bool, kept: bool, plan: Plan) -> QRResult:
     """Return the factors; the device is synchronized with at the end of each pass."""
     engine, (m, n) = engine_for(a), a.shape
     k = min(m, n)
@@ -142,7 +153,7 @@ def _factored(a: Block, again: bool, plan: Plan) -> QRResult:
         passes.made,
         zero,
         passes.departure if again else None,
-        Factors(q, r, exponents),
+        Factors(q, r, exponents) if kept else None,
     )
     return QRResult(q.astype(a.dtype, order="F", copy=False), big, info)
 

@@ -35,9 +35,10 @@ class QRInfo(NamedTuple):
 
     Attributes
     ----------
-    method, compute, panel : str
-        As asked for, or what took the place of a panel that broke down: "caqr" of "cholesky", or
-        "geqrf", which with "rgs" makes the method "householder".
+    method, compute : str
+        As asked for; "householder" also where "rgs" with every panel broke down.
+    panel : str
+        How columns were factored by 128: "cholesky", or what took its place: "caqr", or "geqrf".
     passes : int
         How often Q was made: more than once if it was orthogonalised again.
     zero_columns : int
@@ -46,8 +47,8 @@ class QRInfo(NamedTuple):
         was orthogonalised again, directions orthogonal to others.
     orthogonality : float or None
         Estimate of the Frobenius norm of ``Q.T @ Q - I`` if Q was orthogonalised again.
-    factors : Factors
-        The factors before the scales of the columns were undone.
+    factors : Factors or None
+        The factors before the scales of the columns were undone, if `keep_factors` was set.
     """
 
     method: str
@@ -56,7 +57,7 @@ class QRInfo(NamedTuple):
     passes: int
     zero_columns: int
     orthogonality: float | None
-    factors: Factors
+    factors: Factors | None
 
 
 class _Pair(NamedTuple):
@@ -74,7 +75,7 @@ class QRResult(_Pair):
     R : ndarray
         ``(k, n)``, or ``(m, n)``: upper triangular with a diagonal that is not negative.
     info : QRInfo
-        How it was made, and the factors in float32.
+        How it was made.
     """
 
     info: QRInfo

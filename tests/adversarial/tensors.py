@@ -8,8 +8,9 @@ import warnings
 import numpy as np
 
 import mdqr
-from mdqr import tensorcore
+from mdqr.tensorcore import lowrank, lstsq, qr
 from mdqr.tensorcore._engine.formats import FORMATS
+from mdqr.tensorcore._plan import with_panel
 
 from .problems import Problem
 from .verdicts import NEEDLESS, Verdict, answered
@@ -127,7 +128,7 @@ def _lstsq(rng, given, options):
     x = rng.standard_normal(a.shape[1]) if rng.random() < 0.5 else np.ones(a.shape[1])
     x /= np.maximum(np.linalg.norm(a, axis=0), 1e-300)
     b = a @ x + rng.choice([0.0, 1e-8, 1.0]) * rng.standard_normal(len(a))
-    found, error, verdict = _called(lambda: tensorcore.lstsq(a, b, **options))
+    found, error, verdict = _called(lambda: with_panel(lstsq)(a, b, **options))
     scaled, norms = _scaled(a)
     condition = float(np.linalg.cond(scaled)) if (norms > 0).all() else math.inf
     verdict.condition = condition
@@ -182,7 +183,7 @@ def stated(n, compute):
 def _qr(rng, given, options):
     a = given.a
     options = options | {"method": str(rng.choice(["rgs", "rgs", "householder"]))}
-    found, error, verdict = _called(lambda: tensorcore.qr(a, **options))
+    found, error, verdict = _called(lambda: with_panel(qr)(a, **options))
     if error is not None:
         verdict.note("needless_error")
         return verdict
@@ -202,7 +203,7 @@ def _qr(rng, given, options):
 def _lowrank(rng, given, options):
     a = given.a
     r = int(rng.integers(1, min(a.shape) + 1))
-    found, error, verdict = _called(lambda: tensorcore.lowrank(a, r, **options))
+    found, error, verdict = _called(lambda: with_panel(lowrank)(a, r, **options))
     if error is not None:
         verdict.note("needless_error")
         return verdict
@@ -213,10 +214,10 @@ def _lowrank(rng, given, options):
     if values[0] == 0:
         return verdict
     left = float(values[r]) if r < len(values) else 0.0
-    error = float(np.linalg.norm((found.U * found.s) @ found.Vh - a, 2)) - left
+    error = float(np.linalg.norm((found.U * found.S) @ found.Vh - a, 2)) - left
     _compare(verdict, error / values[0], stated(a.shape[1], options["compute"]))
     # Of the squares, relative to the largest.
-    error = float(np.abs(found.s**2 - values[:r] ** 2).max())
+    error = float(np.abs(found.S**2 - values[:r] ** 2).max())
     _compare(verdict, error / values[0] ** 2, stated(a.shape[1], options["compute"]))
     return verdict
 

@@ -290,9 +290,8 @@ def test_very_long_texts_are_read_right():
         lambda x: mdqr.zeros(3, precision=x),
         lambda x: mdqr.ones((2, 2), precision="dd").to_strings(digits=x),
         lambda x: mdqr.linalg.solve_triangular(np.eye(2), np.ones(2), trans=x, precision="dd"),
-        lambda x: mdqr.tensorcore.blocked_householder(np.eye(4), block=x),
     ],
-    ids=["precision", "digits", "trans", "block"],
+    ids=["precision", "digits", "trans"],
 )
 def test_what_an_option_was_given_is_shortened(call, given):
     with pytest.raises((TypeError, ValueError, MemoryError)) as caught:

@@ -20,7 +20,7 @@ from mdqr._backend import protocol
 from mdqr._backend.protocol import ProductGraph
 from mdqr._limbs.planes import Kind
 from mdqr.tensorcore._engine.formats import FORMATS
-from mdqr.tensorcore._plan import METHODS
+from mdqr.tensorcore._plan import METHODS, with_panel
 from mdqr.testing._exact import SCALE
 
 pytestmark = pytest.mark.gpu
@@ -245,7 +245,7 @@ def test_tensor_core_factors(cupy, shape, method, panel, rng):
     for compute in FORMATS:
         options = {"method": method, "panel": panel, "compute": compute}
         for again in (False, True):
-            Q, R = tensorcore.qr(cupy.asarray(a), reorthogonalize=again, **options)
+            Q, R = with_panel(tensorcore.qr)(cupy.asarray(a), reorthogonalize=again, **options)
             error = np.linalg.norm(cupy.asnumpy(Q @ R) - a, axis=0) / np.linalg.norm(a, axis=0)
             # Some tens of the unit roundoff, or of float32 where that is coarser.
             assert error.max() <= 64 * max(FORMATS[compute].unit, 2.0**-22)
@@ -261,6 +261,6 @@ def test_tensor_core_least_squares(cupy, rng):
 @pytest.mark.parametrize("panel", ["caqr", "cholesky"])
 def test_blocked_householder(cupy, panel, rng):
     a = rng.standard_normal((300, 140))
-    Q, R = tensorcore.blocked_householder(cupy.asarray(a), "complete", panel=panel)
+    Q, R = with_panel(tensorcore.blocked_householder)(cupy.asarray(a), "complete", panel=panel)
     # Errors of float32 in sums of 300: some hundreds of 2^-24, times entries up to 5.
     assert abs(cupy.asnumpy(Q @ R) - a).max() <= 2.0**-14

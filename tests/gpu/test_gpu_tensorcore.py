@@ -10,14 +10,17 @@ from tensorcore_cases import (
     U16,
     U32,
     backward_errors,
+    lowrank,
+    lstsq,
     orthogonality,
+    orthogonalize,
+    qr,
     values_of,
     with_condition,
     with_subnormals,
 )
 
 import mdqr
-from mdqr.tensorcore import lowrank, lstsq, orthogonalize, qr
 from mdqr.tensorcore._algorithms.correction import rms_limit
 from mdqr.tensorcore._engine.formats import FORMATS
 from mdqr.tensorcore._engine.numpy import NumpyEngine
@@ -216,7 +219,7 @@ def test_least_squares(cupy, k, dtype, order, rng):
     for m, n, cond in [(7, 3, 1), (900, 400, 1e2), (3000, 1500, 10)]:
         a = with_condition(rng, m, n, cond).astype(dtype)
         b = rng.standard_normal((m, k) if k else m)
-        x, residuals, info = lstsq(cupy.asarray(a, order=order), cupy.asarray(b))
+        x, residuals, _, info = lstsq(cupy.asarray(a, order=order), cupy.asarray(b))
         assert info.method == "cgls"
         assert info.iterations <= 20
         assert x.dtype == np.float64
@@ -234,7 +237,7 @@ def test_least_squares_fall_back(cupy, rng):
     a = cupy.asarray(with_condition(rng, 700, 500, 1e5, "geometric"))
     b = cupy.asarray(rng.standard_normal((700, 2)))
     with pytest.warns(mdqr.PrecisionWarning, match="solved by QR in float64"):
-        x, _, info = lstsq(a, b, compute="bf16", max_iterations=4)
+        x, _, _, info = lstsq(a, b, compute="bf16", max_iterations=4)
     assert info.method == "direct"
     fine = lstsq(a, b, compute="fp16x2")
     assert fine.info.method == "cgls"
@@ -280,7 +283,7 @@ def test_an_inverse_that_grows_without_a_small_pivot(cupy, compute):
         assert errors(cupy, a, q, r)[0] <= column_bound(FORMATS[compute], a.shape[1])
         assert result.info.panel == "caqr"
         s = cupy.asnumpy(cupy.linalg.svd(a, compute_uv=False))
-        values = cupy.asnumpy(lowrank(a, 5, compute=compute).s)
+        values = cupy.asnumpy(lowrank(a, 5, compute=compute).S)
         assert np.abs(values - s[:5]).max() <= 16 * max(FORMATS[compute].unit, 2.0**-20) * s[0]
 
 

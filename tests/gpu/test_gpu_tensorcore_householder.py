@@ -5,9 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from gpu_tensorcore_cases import FAST, columns, errors
-from tensorcore_cases import DEFICIENT, SPECTRA, U32, kerr, kerr_criteria, with_condition
+from tensorcore_cases import (
+    DEFICIENT,
+    SPECTRA,
+    U32,
+    blocked_householder,
+    kerr,
+    kerr_criteria,
+    qr,
+    with_condition,
+)
 
-from mdqr.tensorcore import blocked_householder, qr
 from mdqr.tensorcore._algorithms.correction import rms_limit
 from mdqr.tensorcore._engine.formats import FORMATS
 from mdqr.tensorcore._engine.numpy import NumpyEngine
@@ -61,7 +69,9 @@ def test_orthonormal_panels(cupy, shape, rng):
 @pytest.mark.parametrize("compute", FORMATS)
 def test_the_device_does_what_the_host_does(cupy, compute, panel, rng):
     a = rng.standard_normal((900, 300))
-    device, host = (qr(x, "householder", compute, panel) for x in (cupy.asarray(a), a))
+    device, host = (
+        qr(x, method="householder", compute=compute, panel=panel) for x in (cupy.asarray(a), a)
+    )
     for x, y in zip(device, host, strict=True):
         # Rounded operands may go the other way where sums differ.
         accepted = 8 * FORMATS[compute].unit * np.abs(y).max() + 64 * U32
@@ -81,7 +91,7 @@ def test_factors(cupy, panel, shape, rng):
         a = cupy.asarray(a, dtype=dtype, order=order)
         for compute in FORMATS:
             form = FORMATS[compute]
-            q, r = result = qr(a, "householder", compute, panel)
+            q, r = result = qr(a, method="householder", compute=compute, panel=panel)
             assert q.dtype == r.dtype == dtype
             back, departure = errors(cupy, a, q, r)
             assert back <= bound(form, k) + (4 * form.unit if m < n else 0)
@@ -97,10 +107,12 @@ def test_orthogonality_does_not_depend_on_the_condition(cupy, panel, spectrum, r
     for cond in (1e0, 1e2, 1e4, 1e7, 1e12):
         a = cupy.asarray(with_condition(rng, 900, 700, cond, spectrum))
         for compute in ("fp16", "bf16", "fp16x2"):
-            back, departure = errors(cupy, a, *qr(a, "householder", compute, panel))
+            back, departure = errors(
+                cupy, a, *qr(a, method="householder", compute=compute, panel=panel)
+            )
             assert back <= bound(FORMATS[compute], 700)
             assert departure <= bound(FORMATS[compute], 700)
-            found = qr(a, "householder", compute, panel, reorthogonalize=True)
+            found = qr(a, method="householder", compute=compute, panel=panel, reorthogonalize=True)
             back, departure = errors(cupy, a, *found)
             assert back <= 1.5 * bound(FORMATS[compute], 700)
             assert departure <= 2 * np.sqrt(700) * rms_limit(700)
@@ -113,7 +125,11 @@ def test_rank_deficient(cupy, panel, kind, rng):
     n = a.shape[1]
     for compute in ("fp16", "fp16x2"):
         for again in (False, True):
-            back, departure = errors(cupy, a, *qr(a, "householder", compute, panel, again))
+            back, departure = errors(
+                cupy,
+                a,
+                *qr(a, method="householder", compute=compute, panel=panel, reorthogonalize=again),
+            )
             assert back <= bound(FORMATS[compute], n)
             accepted = 2 * np.sqrt(n) * rms_limit(n) if again else bound(FORMATS[compute], n)
             assert departure <= accepted
@@ -128,14 +144,16 @@ def test_large(cupy, shape):
     a = cupy.random.RandomState(1).standard_normal(shape, dtype=np.float32)
     for panel in FAST:
         for compute in ("fp16", "fp16x2"):
-            back, departure = errors(cupy, a, *qr(a, "householder", compute, panel))
+            back, departure = errors(
+                cupy, a, *qr(a, method="householder", compute=compute, panel=panel)
+            )
             assert back <= bound(FORMATS[compute], shape[1])
             assert departure <= bound(FORMATS[compute], shape[1])
 
 
 def test_the_same_bits_again(cupy, rng):
     a = cupy.asarray(rng.standard_normal((3000, 700)))
-    for call in (lambda: qr(a, "householder"), lambda: blocked_householder(a, "complete")):
+    for call in (lambda: qr(a, method="householder"), lambda: blocked_householder(a, "complete")):
         for x, y in zip(call(), call(), strict=True):
             assert bool((x == y).all())
 
@@ -145,7 +163,7 @@ def test_what_is_not_finite(cupy, rng):
     a[77, 150] = np.nan
     for panel in PANELS:
         with pytest.raises(np.linalg.LinAlgError, match="qr: a has entries that are not finite"):
-            qr(a, "householder", panel=panel)
+            qr(a, method="householder", panel=panel)
         with pytest.raises(np.linalg.LinAlgError, match="blocked_householder: a has entries"):
             blocked_householder(a, panel=panel)
 

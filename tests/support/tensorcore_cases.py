@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from mdqr import tensorcore
 from mdqr.tensorcore._algorithms.cgls import _EPS
 from mdqr.tensorcore._engine.cuda import CudaEngine
+from mdqr.tensorcore._plan import with_panel
+
+# The functions with an option `panel`.
+qr = with_panel(tensorcore.qr)
+lstsq = with_panel(tensorcore.lstsq)
+lowrank = with_panel(tensorcore.lowrank)
+orthogonalize = with_panel(tensorcore.orthogonalize)
+blocked_householder = with_panel(tensorcore.blocked_householder)
 
 SPECTRA = ("arithmetic", "geometric", "cluster")
 # Matrices with columns that depend on others, or nearly do, and orthogonal ones, by a generator.

@@ -11,13 +11,14 @@ from tensorcore_cases import (
     SPECTRA,
     U32,
     backward_errors,
+    blocked_householder,
     emulated_engine,
     equal_blocks,
     orthogonality,
+    qr,
     with_condition,
 )
 
-from mdqr.tensorcore import blocked_householder, qr
 from mdqr.tensorcore._algorithms.correction import rms_limit
 from mdqr.tensorcore._algorithms.reflections import householder
 from mdqr.tensorcore._engine import numpy_panels
@@ -51,7 +52,7 @@ def test_factors(compute, panel, rng):
     for m, n in SHAPES:
         a = rng.standard_normal((m, n)).astype(np.float32)
         kept = a.copy()
-        q, r = result = qr(a, "householder", compute, panel)
+        q, r = result = qr(a, method="householder", compute=compute, panel=panel)
         np.testing.assert_array_equal(a, kept)
         assert (q.shape, r.shape) == ((m, n), (n, n))
         assert q.dtype == r.dtype == np.float32
@@ -81,7 +82,7 @@ def test_any_shape_and_condition(m, n, cond, spectrum, seed, compute, panel, aga
     a = rng.standard_normal((m, n))
     a[:, :k] = with_condition(rng, m, k, cond, spectrum)
     a = a.astype(dtype)
-    q, r = qr(a, "householder", compute, panel, again)
+    q, r = qr(a, method="householder", compute=compute, panel=panel, reorthogonalize=again)
     assert (q.shape, r.shape) == ((m, k), (k, n))
     assert q.dtype == r.dtype == dtype
     form = FORMATS[compute]
@@ -99,12 +100,12 @@ def test_orthogonality_does_not_depend_on_the_condition(panel, rng):
         found = []
         for cond in (1e0, 1e2, 1e4, 1e7, 1e12):
             a = with_condition(rng, 400, 200, cond, spectrum)
-            q, r = qr(a, "householder", panel=panel)
+            q, r = qr(a, method="householder", panel=panel)
             assert backward_errors(a, q, r).max() <= bound(FORMATS["fp16"], 200)
             found.append(orthogonality(q))
         # Random signs of roundings; the sizes of their sums stay.
         assert max(found) <= 3 * min(found)
-    assert orthogonality(qr(a, "rgs", panel=panel).Q) >= 100 * max(found)
+    assert orthogonality(qr(a, method="rgs", panel=panel).Q) >= 100 * max(found)
 
 
 @pytest.mark.parametrize("kind", DEFICIENT)
@@ -114,7 +115,7 @@ def test_rank_deficient(panel, kind, rng):
     n = a.shape[1]
     for compute in ("fp16", "fp16x2"):
         for again in (False, True):
-            q, r = qr(a, "householder", compute, panel, again)
+            q, r = qr(a, method="householder", compute=compute, panel=panel, reorthogonalize=again)
             assert backward_errors(a, q, r).max() <= bound(FORMATS[compute], n)
             accepted = 2 * rms_limit(n) * np.sqrt(n) if again else bound(FORMATS[compute], n)
             assert orthogonality(q) <= accepted
@@ -126,7 +127,7 @@ def test_blocks_of_equal_entries(seed, panel):
     """Rounding errors of sums of equal terms have one sign: no sum may be float32's."""
     a = equal_blocks(np.random.default_rng(seed))
     for compute in ("fp32", "fp16x2"):
-        q, r = qr(a, "householder", compute, panel)
+        q, r = qr(a, method="householder", compute=compute, panel=panel)
         # Roundings of operands of equal entries have one sign, too.
         several = 32 * max(FORMATS[compute].unit, U32)
         assert backward_errors(a, q, r).max() <= several
@@ -138,7 +139,7 @@ def test_zero_columns_are_counted(again, rng):
     a = rng.standard_normal((60, 20))
     a[:, [4, 11]] = 0
     for panel in PANELS:
-        result = qr(a, "householder", panel=panel, reorthogonalize=again)
+        result = qr(a, method="householder", panel=panel, reorthogonalize=again)
         assert result.info.zero_columns == 2
         assert orthogonality(result.Q) <= 64 * U32
 
@@ -146,7 +147,8 @@ def test_zero_columns_are_counted(again, rng):
 def test_powers_of_two_of_columns_change_nothing_else(rng):
     a = rng.standard_normal((300, 200)).astype(np.float32)
     exponents = rng.integers(-40, 41, 200)
-    first, second = (qr(x, "householder") for x in (a, np.ldexp(a, exponents).astype(np.float32)))
+    first = qr(a, method="householder")
+    second = qr(np.ldexp(a, exponents).astype(np.float32), method="householder")
     np.testing.assert_array_equal(first.Q, second.Q)
     np.testing.assert_array_equal(np.ldexp(first.R, exponents), second.R)
 
@@ -155,25 +157,25 @@ def test_powers_of_two_of_columns_change_nothing_else(rng):
 def test_entries_from_1e_minus_30_to_1e30(panel, rng):
     a = rng.standard_normal((300, 200)) * 10.0 ** rng.integers(-30, 31, 200)
     for dtype in (np.float32, np.float64):
-        q, r = qr(a.astype(dtype), "householder", panel=panel)
+        q, r = qr(a.astype(dtype), method="householder", panel=panel)
         assert backward_errors(a.astype(dtype), q, r).max() <= bound(FORMATS["fp16"], 200)
         assert orthogonality(q) <= bound(FORMATS["fp16"], 200)
 
 
 def test_without_scale(rng):
     a = rng.standard_normal((300, 200)).astype(np.float32)
-    q, r = qr(a, "householder", scale=False)
+    q, r = qr(a, method="householder", scale=False)
     assert backward_errors(a, q, r).max() <= bound(FORMATS["fp16"], 200)
     assert orthogonality(q) <= bound(FORMATS["fp16"], 200)
     with pytest.raises(np.linalg.LinAlgError, match='overflowed in compute="fp16"; use scale=True'):
-        qr(a * np.float32(1e6), "householder", scale=False)
+        qr(a * np.float32(1e6), method="householder", scale=False)
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (5, 0), (0, 5)], ids=str)
 def test_empty(shape):
     k = min(shape)
     for again in (False, True):
-        q, r = qr(np.empty(shape), "householder", reorthogonalize=again)
+        q, r = qr(np.empty(shape), method="householder", reorthogonalize=again)
         assert (q.shape, r.shape) == ((shape[0], k), (k, shape[1]))
 
 
@@ -185,7 +187,7 @@ def test_what_is_not_finite(rng):
             x[place] = bad
             for panel in PANELS:
                 with pytest.raises(np.linalg.LinAlgError, match="qr: a has entries that are not"):
-                    qr(x, "householder", panel=panel)
+                    qr(x, method="householder", panel=panel)
 
 
 def test_refusals(rng):
@@ -210,7 +212,10 @@ def test_a_q_of_the_library_is_made_orthonormal(kind, rng, monkeypatch):
     geqrf = numpy_panels.geqrf
     monkeypatch.setattr(numpy_panels, "geqrf", loose)
     a = DEFICIENT[kind](rng)
-    for result in (qr(a, "householder", "fp16x2", "geqrf"), blocked_householder(a, panel="geqrf")):
+    for result in (
+        qr(a, method="householder", compute="fp16x2", panel="geqrf"),
+        blocked_householder(a, panel="geqrf"),
+    ):
         assert backward_errors(a, *result).max() <= bound(FORMATS["fp16x2"], 150)
         assert orthogonality(result.Q) <= bound(FORMATS["fp16x2"], 150)
 
@@ -317,7 +322,7 @@ def test_panels_that_break_down(few, rng):
             engine.orthonormal(columns(a), engine.matrix(100, 100, zero=True), done=False)
             assert engine.report()[0].breakdown
         for panel in PANELS:
-            q, r, *_ = result = qr(a, "householder", panel=panel)
+            q, r, *_ = result = qr(a, method="householder", panel=panel)
             # Gram-Schmidt makes a direction of what roundings left, which may do.
             assert result.info.panel == "geqrf" or panel == "caqr"
             assert backward_errors(a, q, r).max() <= 16 * U32
@@ -325,7 +330,7 @@ def test_panels_that_break_down(few, rng):
         assert blocked_householder(a, panel="cholesky").info.panel == "geqrf"
     a = with_condition(rng, 150, 100, 1e5)
     for panel in PANELS:
-        assert qr(a, "householder", panel=panel).info.panel == panel
+        assert qr(a, method="householder", panel=panel).info.panel == panel
 
 
 @pytest.mark.parametrize("panel", ["caqr", "cholesky"])

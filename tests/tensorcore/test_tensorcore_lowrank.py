@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tensorcore_cases import U16, with_condition
+from tensorcore_cases import U16, lowrank, with_condition
 
-from mdqr.tensorcore import lowrank
 from mdqr.tensorcore._engine.formats import FORMATS
 from mdqr.tensorcore._plan import PANELS
 
@@ -60,9 +59,9 @@ def test_lowrank_of_wild_scales_and_types(rng):
         u, s, vh = lowrank((a * factor).astype(np.float32), 5)
         assert u.dtype == s.dtype == vh.dtype == np.float32
         np.testing.assert_allclose(s / factor, np.linalg.svd(a)[1][:5], atol=16 * U16)
-    assert not lowrank(np.zeros((9, 4)), 2).s.any()
+    assert not lowrank(np.zeros((9, 4)), 2).S.any()
     large = np.full((60, 20), 3e38)
-    assert lowrank(large, 2).s[0] > 1e40
+    assert lowrank(large, 2).S[0] > 1e40
     with pytest.raises(np.linalg.LinAlgError, match="s does not fit float32; divide a by a power"):
         lowrank(large.astype(np.float32), 2)
     for r in (0, 31, 2.5, True):

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tensorcore_cases import emulated_engine, error_bound, reference, with_condition
+from tensorcore_cases import emulated_engine, error_bound, lstsq, qr, reference, with_condition
 
 import mdqr
 from mdqr._precision import PRECISIONS
-from mdqr.tensorcore import lstsq, qr
 from mdqr.tensorcore._algorithms.preconditioner import Preconditioner
 from mdqr.tensorcore._engine.formats import FORMATS
 from mdqr.tensorcore._engine.numpy import NumpyEngine
@@ -36,7 +35,7 @@ def test_as_accurate_as_float64(m, n, k, seed, compute, panel, cond, order):
     a = np.array(with_condition(rng, m, n, cond), order=order)
     b = rng.standard_normal((m, k) if k else m)
     # bf16: u cond^2 is above 1 at 100.
-    x, residuals, info = lstsq(a, b, compute=compute if cond < 100 else "fp16", panel=panel)
+    x, residuals, _, info = lstsq(a, b, compute=compute if cond < 100 else "fp16", panel=panel)
     assert info.method == "cgls"
     wanted = reference(a, b)
     assert x.shape == wanted.shape
@@ -74,7 +73,7 @@ def test_fallback_to_float64(rng):
     with pytest.warns(
         mdqr.PrecisionWarning, match="lstsq: gradients stayed at .* for 5 iterations"
     ) as caught:
-        x, _, info = lstsq(a, b, compute="bf16", max_iterations=5)
+        x, _, _, info = lstsq(a, b, compute="bf16", max_iterations=5)
     assert caught[0].filename == __file__
     assert info.method == "direct"
     assert info.iterations == 5
@@ -91,7 +90,7 @@ def test_iterations_past_the_best_one_do_no_harm(compute):
             a, b = with_condition(rng, m, n, cond), rng.standard_normal(m)
             q, r = np.linalg.qr(a)
             direct = np.linalg.norm(a.T @ (b - a @ np.linalg.solve(r, q.T @ b)))
-            x, _, info = lstsq(a, b, compute=compute)
+            x, _, _, info = lstsq(a, b, compute=compute)
             assert info.method == "cgls"
             # Errors of rounding of one size: a factor of a few.
             assert np.linalg.norm(a.T @ (b - a @ x)) <= 4 * direct
@@ -167,7 +166,7 @@ def test_no_warning_of_a_solution_that_there_is_not(rng):
 def test_x_of_subnormal_columns():
     """x of ones did not fit float64, it said: the exponents of a and b were applied in turn."""
     for value in (1e-309, 5e-324):
-        x, _, info = lstsq(np.eye(3) * value, np.ones(3) * value)
+        x, _, _, info = lstsq(np.eye(3) * value, np.ones(3) * value)
         assert info.method == "cgls"
         assert np.abs(x - 1).max() <= 8 * 2.0**-52
     a = np.array([[9.0, 1, 2], [1, 8, 3], [2, 1, 7]]) * 2.0**-1070
@@ -275,7 +274,7 @@ def test_many_lost_directions_ask_for_a_finer_triangle(rng):
     b = rng.standard_normal(900)
     for spectrum, compute in (("geometric", "fp16x2"), ("arithmetic", "fp16")):
         a = with_condition(rng, 900, 450, 1e4, spectrum)
-        x, _, info = lstsq(a, b)
+        x, _, _, info = lstsq(a, b)
         assert (info.method, info.compute) == ("cgls", compute)
         assert info.iterations <= 30
         assert np.linalg.norm(a @ np.float64(x - reference(a, b))) <= error_bound(a, b, x)
@@ -284,7 +283,7 @@ def test_many_lost_directions_ask_for_a_finer_triangle(rng):
 def test_slow_progress_asks_for_a_finer_triangle(rng, monkeypatch):
     monkeypatch.setattr("mdqr.tensorcore._lstsq._MANY", np.inf)
     a, b = with_condition(rng, 900, 450, 1e5, "geometric"), rng.standard_normal((900, 2))
-    x, _, info = lstsq(a, b, compute="bf16")
+    x, _, _, info = lstsq(a, b, compute="bf16")
     assert (info.method, info.compute) == ("cgls", "fp16x2")
     assert 24 <= info.iterations <= 90
     assert (
@@ -296,7 +295,7 @@ def test_slow_progress_asks_for_a_finer_triangle(rng, monkeypatch):
 def test_factors_start_a_refinement_in_more_digits(precision):
     """``x += R^-1 R^-H A^H (b - A x)`` with R of the factors gains digits in every step."""
     a, b = (mdqr.random.normal(shape, precision=precision, rng=1) for shape in ((60, 20), 60))
-    factors = qr(a.to_numpy(), compute="fp16", panel="cholesky").info.factors
+    factors = qr(a.to_numpy(), compute="fp16", keep_factors=True).info.factors
     r = np.ldexp(factors.R.astype(np.float64), factors.exponents)
     x = mdqr.zeros(20, precision=precision)
     for _ in range(precision.bits // 4):
