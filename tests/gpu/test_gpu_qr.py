@@ -9,6 +9,7 @@ import gpu_exact
 import numpy as np
 import pytest
 from exact_matrices import check_form
+from tile_widths import tiles
 
 import mdqr
 from mdqr._backend.cuda.products import exact as calls
@@ -131,7 +132,8 @@ def test_certificates_agree(multiple, dtype, rng):
 @pytest.mark.parametrize("tile", [1, 5, 100])
 def test_every_tile_width_is_accurate(multiple, dtype, tile, rng):
     a = cases.random_matrix(33, 21, multiple, dtype, rng)
-    gpu_exact.accept(a, *qr(a, tile=tile))
+    with tiles(tile):
+        gpu_exact.accept(a, *qr(a))
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4), (2, 3, 5), (2, 2, 5, 3)], ids=str)
@@ -266,9 +268,11 @@ def test_check_raises_with_the_place(precision, dtype, bad, function, rng):
 
 def test_without_check_nan_goes_through(precision, dtype, rng):
     a = cases.random_matrix(20, 12, precision, dtype, rng).copy()
-    clean = qr(a, "r", tile=5)
+    with tiles(5):
+        clean = qr(a, "r")
     a[2, 3] = np.nan
-    Q, R = qr(a, check=False, tile=5)
+    with tiles(5):
+        Q, R = qr(a, check_finite=False)
     assert np.isnan(R[:, 3].to_numpy()).any()
     assert np.isnan(Q.to_numpy()).any()
     if precision > mdqr.d:

@@ -52,8 +52,6 @@ def test_wrong_requests():
     with pytest.raises(ValueError, match="2 equations in 1 unknowns"):
         track(System.from_strings(["x - t", "x^2 - t^2"], ["x"]), [0.0])
     system = System.from_strings(["x - t"], ["x"])
-    with pytest.raises(ValueError, match="approximant must be two degrees"):
-        track(system, [0.0], approximant=(0, 0))
     with pytest.raises(ValueError, match=r"shape \(1,\) or \(paths, 1\); got \(1, 1, 1\)"):
         track(system, [[[0.0]]])
 

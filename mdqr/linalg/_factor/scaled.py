@@ -73,7 +73,6 @@ def clear_diagonal_signs(r: Block, is_complex: bool) -> None:
 
 def scaled_factors(
     inputs: Inputs,
-    width: int | None,
     checks: Checks | None,
     function: str,
     callback: Callback | None = None,
@@ -91,7 +90,6 @@ def scaled_factors(
         backend,
         work,
         kind=inputs.kind,
-        tile=width,
         keep_q=keep_q,
         callback=callback,
     )
@@ -101,7 +99,6 @@ def scaled_factors(
 def pivoted_factors(
     inputs: Inputs,
     *,
-    tile: int | None = None,
     keep_q: bool = True,
     enough: float = 0.0,
     least: int = 0,
@@ -121,7 +118,6 @@ def pivoted_factors(
         work,
         -powers,
         kind=kind,
-        tile=tile,
         keep_q=keep_q,
         enough=enough,
         least=least,

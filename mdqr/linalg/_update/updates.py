@@ -153,7 +153,7 @@ def read_factors(
     """Convert the operands of a public function; return the factors, and the others in order."""
     require_given(function, R=R, **{name: x for name, x in operands.items() if name != "A"})
     numbers, (q, r, *others) = convert(precision, Q, R, *operands.values())
-    engine, checks = numbers.engine, Checks()
+    engine, checks = numbers.engine, Checks(ignore=not check)
     m, n, batch = factor_shapes(function, engine, q, r)
     if check:
         for name, x in zip(("Q", "R", *operands), (q, r, *others), strict=True):

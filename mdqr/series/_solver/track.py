@@ -25,6 +25,9 @@ from mdqr.series._systems.system import System
 # Barel and J. Verschelde 2020.
 _POLE, _CURVATURE = 0.5, 0.005
 _LONGEST, _MOST_STEPS = 0.1, 1000
+# Degrees of the Pade approximants that predict, and the step below which a path stops: before a
+# singularity, usually.
+_DEGREES, _LEAST_STEP = (5, 1), 1e-8
 # A step that leaves less than this part of the way goes to the end.
 _LAST = 2.0**-20
 _AT_END = "the path has its end"
@@ -111,8 +114,6 @@ def track(
     t_end: float = 1.0,
     t0: float = 0.0,
     precision: Precision | str = "dd",
-    approximant: tuple[int, int] = (5, 1),
-    min_step: float = 1e-8,
     device: str | None = None,
     callback: Callable[[str, int, int], object] | None = None,
 ) -> Path | list[Path]:
@@ -130,10 +131,6 @@ def track(
         Where it begins.
     precision : Precision or str, optional
         That of series and solutions.
-    approximant : tuple of int, optional
-        Degrees of the Pade approximants that predict.
-    min_step : float, optional
-        The path stops where steps would be shorter: before a singularity, usually.
     device : str, optional
         "cpu" or "cuda".
     callback : callable, optional
@@ -163,8 +160,9 @@ def track(
     -----
     A step is at most half of the distance of the nearest pole of the approximants, and so short
     that their error stays below 0.005 of the distance of other paths, which the second derivatives
-    bound (S. Telen, M. Van Barel and J. Verschelde, SIAM J. Sci. Comput. 42, 2020). An endgame is
-    not implemented: paths that end in singular solutions stop before. Steps are predicted in
+    bound (S. Telen, M. Van Barel and J. Verschelde, SIAM J. Sci. Comput. 42, 2020). Approximants
+    are of the degrees [5/1]. An endgame is not implemented: paths that end in singular solutions
+    stop before, where steps become shorter than 1e-8. Steps are predicted in
     float64, and their ends refined; all paths are expanded at once, each at its value of the
     parameter.
 
@@ -179,8 +177,6 @@ def track(
     n = len(system.variables)
     if system.equations != n:
         raise ValueError(f"{system.equations} equations in {n} unknowns; as many are needed")
-    if min(approximant) < 0 or not sum(approximant):
-        raise ValueError(f"approximant must be two degrees; got {approximant}")
     x = array(x0, precision=as_precision(precision), device=device)
     if x.ndim not in (1, 2) or x.shape[-1] != n:
         raise ValueError(f"x0 must have shape ({n},) or (paths, {n}); got {x.shape}")
@@ -190,7 +186,7 @@ def track(
     if not x.size:
         return []
     starts = x.reshape(-1, n)
-    paths = _Paths(system, starts, interval, approximant, min_step)
+    paths = _Paths(system, starts, interval)
     warn_far("track", paths.start_distance)
     while paths.active.size:
         done = paths.finished
@@ -210,10 +206,8 @@ class _Paths:
         system: System,
         starts: MDArray,
         interval: tuple[float, float],
-        degrees: tuple[int, int],
-        min_step: float,
     ) -> None:
-        self._system, self._degrees, self._least = system, degrees, min_step
+        self._system = system
         self._begin, self._end = interval
         self._way = 1.0 if self._end >= self._begin else -1.0
         count = len(starts)
@@ -240,7 +234,7 @@ class _Paths:
 
     @property
     def _degree(self) -> int:
-        return sum(self._degrees) + 2
+        return sum(_DEGREES) + 2
 
     @property
     def active(self) -> np.ndarray:
@@ -303,11 +297,11 @@ class _Paths:
         powers = np.stack([self._series[i].powers for i in which])
         values = values / unit[..., None]
         eps = self._like.precision.eps
-        plan = Predictor.of(values, *self._degrees, longest=_LONGEST, eps=eps)
+        plan = Predictor.of(values, *_DEGREES, longest=_LONGEST, eps=eps)
         radius, error = plan.radius(), plan.error()
         distance = self._distance(values[..., 0], self._t[which], powers)
         with np.errstate(divide="ignore", invalid="ignore"):
-            curved = (_CURVATURE * distance / error) ** (1 / (sum(self._degrees) + 1))
+            curved = (_CURVATURE * distance / error) ** (1 / (sum(_DEGREES) + 1))
         # Where nothing is left out, no distance limits a step.
         curved = np.where(error > 0, curved, np.inf)
         left = abs(self._end - self._t[which])
@@ -325,7 +319,7 @@ class _Paths:
 
     def _check(self, i: int) -> None:
         # Shorter steps would not change t.
-        least = max(self._least, 4 * float(np.spacing(abs(self._t[i]))))
+        least = max(_LEAST_STEP, 4 * float(np.spacing(abs(self._t[i]))))
         if not self._step[i] >= least and self._step[i] != abs(self._end - self._t[i]):
             near = f"singularity at a distance of about {self._radius[i]:.2g}"
             self._stop(i, f"steps below {least:g}, {near}")
@@ -351,7 +345,7 @@ class _Paths:
 
     def _accept(self, i: int, t: float, series: _Expansion) -> None:
         coeffs = self._series[i].coeffs
-        self._pieces[i].append(Piece(float(self._t[i]), t, coeffs, self._degrees))
+        self._pieces[i].append(Piece(float(self._t[i]), t, coeffs, _DEGREES))
         self._radii[i].append(float(self._radius[i]))
         self._times[i].append(t)
         self._points[i].append(series.point)
