@@ -6,24 +6,55 @@ import importlib
 import operator
 import os
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import SupportsIndex
+from typing import Literal, SupportsIndex, overload
 
 import numpy as np
 
 import mdqr
 from mdqr._backend import workspace
 from mdqr._backend.host import backend
+from mdqr._errors import shown
 
-__all__ = ["set_num_threads", "set_workspace", "show"]
+__all__ = [
+    "get_num_threads",
+    "get_workspace",
+    "num_threads",
+    "set_num_threads",
+    "set_workspace",
+    "show",
+]
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-def set_num_threads(n: SupportsIndex) -> None:
+def get_num_threads() -> int:
+    """Return the number of threads of the kernels on the CPU.
+
+    Raises
+    ------
+    ImportError
+        If the compiled extension is missing.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.config.set_num_threads(1)
+    >>> mdqr.config.get_num_threads()
+    1
+    """
+    return int(backend.extension().num_threads())
+
+
+def set_num_threads(n: SupportsIndex, /) -> None:
     """Set the number of threads of the kernels on the CPU; results do not depend on it.
+
+    It holds for the whole process, for all of its threads. A library that must not change it for
+    its callers takes `num_threads`.
 
     Parameters
     ----------
@@ -49,7 +80,52 @@ def set_num_threads(n: SupportsIndex) -> None:
     backend.extension().set_num_threads(count)
 
 
-def set_workspace(count: SupportsIndex) -> None:
+@contextmanager
+def num_threads(n: SupportsIndex, /) -> Iterator[None]:
+    """Set the number of threads for the statements of a ``with``, and put it back.
+
+    The setting is that of the process: in the meantime it holds for its other threads, too.
+
+    Parameters
+    ----------
+    n : int
+        As for `set_num_threads`.
+
+    Raises
+    ------
+    TypeError, ValueError, ImportError
+        As `set_num_threads`.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> with mdqr.config.num_threads(1):
+    ...     mdqr.config.get_num_threads()
+    1
+    """
+    before = get_num_threads()
+    set_num_threads(n)
+    try:
+        yield
+    finally:
+        set_num_threads(before)
+
+
+def get_workspace() -> int | None:
+    """Return the bytes that `set_workspace` has set, or None.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.config.set_workspace(2**30)
+    >>> mdqr.config.get_workspace()
+    1073741824
+    >>> mdqr.config.set_workspace(None)
+    """
+    return workspace.bound_set()
+
+
+def set_workspace(nbytes: SupportsIndex | None, /) -> None:
     """Set the memory that a call may take in addition to its operands and results.
 
     Large exact products are formed in parts where they would take more, of at least 64 rows and
@@ -57,40 +133,66 @@ def set_workspace(count: SupportsIndex) -> None:
 
     Parameters
     ----------
-    count : int
-        Bytes, at least 2**20. Unless it is set, 2**30 on a CPU and a quarter of the memory of a
-        GPU.
+    nbytes : int or None
+        At least 2**20. None, the start value: 2**30 on a CPU and a quarter of the memory of a GPU.
 
     Raises
     ------
     TypeError, ValueError
-        If `count` is not such an integer.
+        If `nbytes` is not such an integer.
 
     Examples
     --------
     >>> import mdqr
     >>> mdqr.config.set_workspace(2**30)
+    >>> mdqr.config.set_workspace(None)
     """
-    bytes_ = operator.index(count)
-    if bytes_ < 2**20:
+    bytes_ = None if nbytes is None else operator.index(nbytes)
+    if bytes_ is not None and bytes_ < 2**20:
         raise ValueError(f"a workspace must have at least 2**20 bytes; got {bytes_}")
     workspace.set_bound(bytes_)
 
 
-def show() -> None:
+@overload
+def show(mode: Literal["stdout"] = "stdout") -> None: ...
+@overload
+def show(mode: Literal["dicts"]) -> dict[str, str]: ...
+def show(mode: str = "stdout") -> dict[str, str] | None:
     """Print what mdqr runs on: the first thing in a report of a defect.
+
+    Parameters
+    ----------
+    mode : {"stdout", "dicts"}, optional
+        Print it, or return it, as `numpy.show_config` does.
+
+    Returns
+    -------
+    dict of str or None
+        With "dicts" what is printed otherwise, by its names.
+
+    Raises
+    ------
+    ValueError
+        If `mode` is unknown.
 
     Examples
     --------
     >>> import mdqr
     >>> mdqr.config.show()  # doctest: +ELLIPSIS
     mdqr ...
+    >>> mdqr.config.show("dicts")["mdqr"] == mdqr.__version__
+    True
     """
+    if mode not in ("stdout", "dicts"):
+        raise ValueError(f'mode must be "stdout" or "dicts"; got {shown(mode)}')
+    if mode == "dicts":
+        return _describe()
     print("\n".join(f"{name:<12} {value}" for name, value in _describe().items()))
+    return None
 
 
 def _describe() -> dict[str, str]:
-    """Return what `show` prints, by name."""
+    """Return what `show` tells, by name."""
     lines = {
         "mdqr": mdqr.__version__,
         "python": f"{platform.python_version()} on {platform.platform()}",

@@ -10,6 +10,11 @@ def bound(usual: int) -> int:
     return usual if _bound is None else _bound
 
 
+def bound_set() -> int | None:
+    """Return the bytes that were set, or None."""
+    return _bound
+
+
 def set_bound(count: int | None) -> None:
     """Set the bytes that a call may take; None for those that are usual on a device."""
     global _bound

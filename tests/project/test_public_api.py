@@ -56,7 +56,7 @@ PROMISED = {
     "mdqr.tensorcore": "qr orthogonalize lstsq lowrank blocked_householder",
     "mdqr.random": "uniform normal",
     "mdqr.testing": "floats arrays matrix ulp_error assert_close assert_same_bits",
-    "mdqr.config": "show set_num_threads",
+    "mdqr.config": "show get_num_threads set_num_threads num_threads get_workspace set_workspace",
 }
 ARRAY_ATTRIBUTES = """
     limbs shape ndim size T mT H real imag precision device is_complex copy astype to_device
