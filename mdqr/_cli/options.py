@@ -118,7 +118,7 @@ def _add_model(group: argparse._ArgumentGroup) -> None:
         "--precision",
         choices=[precision.name for precision in PRECISIONS],
         default="qd",
-        help="of the fit; default: qd",
+        help="of the fit; default: qd, as text has no precision of its own",
     )
 
 

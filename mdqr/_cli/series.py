@@ -53,7 +53,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--precision",
         choices=[precision.name for precision in PRECISIONS],
         default="qd",
-        help="of the series; default: qd",
+        help="of the series; default: qd, as text has no precision of its own",
     )
     parser.add_argument(
         "--verify",

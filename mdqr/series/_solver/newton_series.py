@@ -10,10 +10,11 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend.blocks import native_abs
+from mdqr._core.promotion import precisions_in
 from mdqr._errors import shortened, warn_of_precision
 from mdqr._functions.creation import array
 from mdqr._limbs.planes import Block
-from mdqr._precision import PRECISIONS, Precision, as_precision
+from mdqr._precision import PRECISIONS, Precision, as_precision, dd
 from mdqr.series._errors import NotASolutionError, required
 from mdqr.series._solver import newton, online
 from mdqr.series._solver.equations import Equations
@@ -35,7 +36,7 @@ def newton_series(
     x0: Any,
     *,
     degree: int,
-    precision: Precision | str,
+    precision: Precision | str | None = None,
     t0: Any = 0,
     method: str = "auto",
     verify: bool = False,
@@ -53,8 +54,9 @@ def newton_series(
         Start points ``(n,)`` or ``(..., n)``: approximate solutions at t0, which are refined.
     degree : int
         The last order.
-    precision : Precision or str
-        The working precision, and the precision of the result.
+    precision : Precision or str, optional
+        The working precision, and the precision of the result; by default the highest of the
+        MDArrays in `x0`, `t0` and `system`, or dd if there is none.
     t0 : number or array_like, optional
         Where the series are expanded; for start points ``(..., n)`` also an array ``(...)``.
     method : {"auto", "online", "newton"}, optional
@@ -118,7 +120,7 @@ def newton_series(
     '1.4142135623730950488016887242096980785696718753769'
     """
     required("newton_series", "system", system, System)
-    precision, degree = as_precision(precision), operator.index(degree)
+    precision, degree = working_precision(precision, system, x0, t0), operator.index(degree)
     if method not in _METHODS:
         raise ValueError(
             f'method must be "auto", "online" or "newton"; got {shortened(repr(method))}'
@@ -154,6 +156,13 @@ def newton_series(
     found.compare(newton_series(system, first, degree=degree, precision=higher, t0=point).coeffs)
     _warn(found, precision)
     return found
+
+
+def working_precision(precision: Precision | str | None, system: System, *points: Any) -> Precision:
+    """Return the precision asked for, else the highest of the operands, else dd."""
+    if precision is not None:
+        return as_precision(precision)
+    return max(system._precisions.union(*map(precisions_in, points)), default=dd)
 
 
 def _higher(precision: Precision) -> Precision:

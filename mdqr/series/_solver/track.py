@@ -12,11 +12,11 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._functions.creation import array
-from mdqr._precision import Precision, as_precision
+from mdqr._precision import Precision
 from mdqr.series._analysis.pade import Pade, pade
 from mdqr.series._arithmetic.series import PowerSeries
 from mdqr.series._errors import NotASolutionError, SingularJacobianError, required
-from mdqr.series._solver.newton_series import newton_series, warn_far
+from mdqr.series._solver.newton_series import newton_series, warn_far, working_precision
 from mdqr.series._solver.solution import SeriesSolution
 from mdqr.series._solver.steps import Distances, Predictor
 from mdqr.series._systems.system import System
@@ -113,7 +113,7 @@ def track(
     *,
     t_end: float = 1.0,
     t0: float = 0.0,
-    precision: Precision | str = "dd",
+    precision: Precision | str | None = None,
     device: str | None = None,
     callback: Callable[[str, int, int], object] | None = None,
 ) -> Path | list[Path]:
@@ -130,7 +130,8 @@ def track(
     t0 : float, optional
         Where it begins.
     precision : Precision or str, optional
-        That of series and solutions.
+        That of series and solutions; by default the highest of the MDArrays in `x0` and `system`,
+        or dd if there is none.
     device : str, optional
         "cpu" or "cuda".
     callback : callable, optional
@@ -177,7 +178,7 @@ def track(
     n = len(system.variables)
     if system.equations != n:
         raise ValueError(f"{system.equations} equations in {n} unknowns; as many are needed")
-    x = array(x0, precision=as_precision(precision), device=device)
+    x = array(x0, precision=working_precision(precision, system, x0), device=device)
     if x.ndim not in (1, 2) or x.shape[-1] != n:
         raise ValueError(f"x0 must have shape ({n},) or (paths, {n}); got {x.shape}")
     interval = float(t0), float(t_end)

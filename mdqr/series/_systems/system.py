@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._core.promotion import precisions_in
 from mdqr._functions.creation import array
 from mdqr._functions.from_limbs import from_limbs
 from mdqr._precision import PRECISIONS, Precision
@@ -286,6 +287,11 @@ class System:
         """True if a coefficient is complex."""
         return self._coefficients.is_complex
 
+    @property
+    def _precisions(self) -> set[Precision]:
+        """The precision of the coefficients; none of numbers that have none of their own."""
+        return precisions_in(self._coefficients.given)
+
     def coefficients(self, precision: Precision) -> MDArray:
         """Return the coefficients ``(terms, d)`` of the series in the parameter, on the host."""
         return self._coefficients.rounded(precision)
@@ -348,7 +354,7 @@ class Coefficients:
     """Coefficients of terms: rational numbers, or an array as it was given."""
 
     def __init__(self, *, exact: list[list[Gaussian]] | None = None, given: Any = None) -> None:
-        self._exact, self._given = exact, given
+        self._exact, self.given = exact, given
         self._rounded: dict[Precision, MDArray] = {}
 
     @cached_property
@@ -356,9 +362,9 @@ class Coefficients:
         """True if a coefficient is complex."""
         if self._exact is not None:
             return any(value.imag != 0 for row in self._exact for value in row)
-        if isinstance(self._given, MDArray):
-            return self._given.is_complex
-        return array(self._given, precision="d").is_complex
+        if isinstance(self.given, MDArray):
+            return self.given.is_complex
+        return array(self.given, precision="d").is_complex
 
     def rounded(self, precision: Precision) -> MDArray:
         """Return them in a precision."""
@@ -368,7 +374,7 @@ class Coefficients:
 
     def _round(self, precision: Precision) -> MDArray:
         if self._exact is None:
-            return array(self._given, precision=precision)
+            return array(self.given, precision=precision)
         shape = len(self._exact), len(self._exact[0]) if self._exact else 0
         names = ("real", "imag") if self.is_complex else ("real",)
         parts = []
