@@ -63,10 +63,10 @@ FAMILIES = {"triangular": (triangular, (8, 32, 64)), "cyclic": (cyclic, (5, 7, 1
 def by_mpmath(system: System, x0: np.ndarray, degree: int, bits: int) -> list[list[Any]]:
     """Return the series by the same recurrence, in mpmath: one inverse, order by order."""
     with mpmath.workprec(bits):
-        products, place = system.monomials
+        products, place = system._monomials
         left, right, _ = products.graph
         n = products.variables
-        terms = system.coefficients(mdqr.od).to_mpmath()
+        terms = system._rounded(mdqr.od).to_mpmath()
         nodes = [[mpmath.mpmathify(complex(x) if np.iscomplexobj(x0) else x)] for x in x0]
         nodes += [[None] for _ in left]
 
@@ -77,7 +77,7 @@ def by_mpmath(system: System, x0: np.ndarray, degree: int, bits: int) -> list[li
 
         def equations(k: int) -> Any:
             found = mpmath.zeros(system.equations, 1)
-            for row, equation, monomial in zip(terms, system.term_equations, place, strict=True):
+            for row, equation, monomial in zip(terms, system._equation, place, strict=True):
                 at = products.monomials[monomial] if monomial >= 0 else -1
                 for j, c in enumerate(row[: k + 1]):
                     if c and (at >= 0 or k == j):
@@ -90,7 +90,7 @@ def by_mpmath(system: System, x0: np.ndarray, degree: int, bits: int) -> list[li
                 u, v = nodes[a][0], nodes[b][0]
                 slopes.append([x * v + u * y for x, y in zip(slopes[a], slopes[b], strict=True)])
             found = mpmath.zeros(system.equations, n)
-            for row, equation, monomial in zip(terms, system.term_equations, place, strict=True):
+            for row, equation, monomial in zip(terms, system._equation, place, strict=True):
                 if monomial >= 0 and row[0]:
                     for j, x in enumerate(slopes[products.monomials[monomial]]):
                         found[int(equation), j] += row[0] * x

@@ -242,10 +242,10 @@ def check_katsura(number, precision, device):
 
 def residuals(system, points):
     """The largest value of an equation, relative to the sum of its terms or to 1."""
-    exponents, terms = system.float64(1.0)
+    exponents, terms = system._float64(1.0)
     total = mdqr.zeros((len(points), system.equations), precision=points.precision, dtype=complex)
     size = np.zeros(total.shape)
-    for powers, place, c in zip(exponents, system.term_equations, terms, strict=True):
+    for powers, place, c in zip(exponents, system._equation, terms, strict=True):
         term = mdqr.array(complex(c), precision=points.precision)
         for i in np.flatnonzero(powers):
             term = term * points[:, int(i)] ** int(powers[i])

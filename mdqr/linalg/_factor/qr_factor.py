@@ -48,9 +48,17 @@ class QRFactor:
 
     __slots__ = ("__dict__", "_inputs", "_scaled")
 
-    def __init__(self, inputs: Inputs, scaled: Scaled) -> None:
-        self._inputs = inputs
-        self._scaled = scaled
+    _inputs: Inputs
+    _scaled: Scaled
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise TypeError("QRFactor cannot be constructed directly; use mdqr.linalg.qr_factor(a)")
+
+    @classmethod
+    def _make(cls, inputs: Inputs, scaled: Scaled) -> QRFactor:
+        self = object.__new__(cls)
+        self._inputs, self._scaled = inputs, scaled
+        return self
 
     def __repr__(self) -> str:
         return f"<QRFactor of shape {self.shape}, precision {self._inputs.precision}>"
@@ -327,4 +335,4 @@ def qr_factor(
             r = scaled.unscaled_r(scaled.factors.count)
             require_factor(checks, "qr_factor", "R", r, inputs.is_complex)
             checks.settle()
-    return QRFactor(inputs._replace(blocks=[]), scaled)
+    return QRFactor._make(inputs._replace(blocks=[]), scaled)

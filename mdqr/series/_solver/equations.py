@@ -63,9 +63,9 @@ class Equations:
             series = for_block(series).ldexp(series, powers, is_complex=field)
             moduli = _scaled_moduli(np, np.ldexp(moduli, powers), moduli)
         kind = Kind(t0.precision.limbs, field)
-        terms = _terms(series, kind, system.layout, system.equations, device)
-        magnitudes = _terms(moduli[None], Kind(1, False), system.layout, system.equations, device)
-        products = system.monomials[0].on(for_block(terms.factors).xp)
+        terms = _terms(series, kind, system._layout, system.equations, device)
+        magnitudes = _terms(moduli[None], Kind(1, False), system._layout, system.equations, device)
+        products = system._monomials[0].on(for_block(terms.factors).xp)
         return cls(kind, products, terms, magnitudes, scale, np.zeros(1, int))
 
     @cached_property
@@ -195,7 +195,7 @@ def _expanded(
     That is the sums of the moduli of their parts, with what the smallest lost, and order 0 of
     those without it.
     """
-    series = system.coefficients(t0.precision)
+    series = system._rounded(t0.precision)
     if is_complex:
         series = series.astype(dtype=complex)
     size = native_abs(series._block, is_complex)

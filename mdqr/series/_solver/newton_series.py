@@ -148,12 +148,12 @@ def newton_series(
     exponent = equations.exponents(x.shape[:-1])
     condition = begin.inverse.condition
     info = SeriesInfo(way, begin.steps, condition, distance, exponent, history, higher)
-    found = SeriesSolution(system, point, precision, equations, begin, values, info)
+    found = SeriesSolution._make(system, point, precision, equations, begin, values, info)
     if not higher:
         return found
     # About the same point: t0 as given may have more digits than the precision.
     first = found.without_noise[..., 0]
-    found.compare(newton_series(system, first, degree=degree, precision=higher, t0=point).coeffs)
+    found._compare(newton_series(system, first, degree=degree, precision=higher, t0=point).coeffs)
     _warn(found, precision)
     return found
 

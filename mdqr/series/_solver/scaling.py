@@ -34,7 +34,7 @@ def balanced(factors: np.ndarray, x: np.ndarray, system: System) -> Scale:
     squares stay.
     """
     n, m = x.shape[1], system.equations
-    powers, equation = system.exponents, system.term_equations
+    powers, equation = system._exponents, system._equation
     # Terms near 1 have derivatives near 1, unless an unknown is small.
     degree = powers.sum(axis=1).max(initial=1)
     if _far(factors) + degree * _far(x) <= _NEAR:
@@ -53,8 +53,8 @@ def _exponents(f: np.ndarray, x: np.ndarray, system: System) -> tuple[np.ndarray
     Terms ``(terms, sets)`` and unknowns ``(n, items)`` are given by their logarithms.
     """
     m, n, items = system.equations, *x.shape
-    term, variable = np.nonzero(system.exponents)
-    row, count = system.term_equations[term], system.exponents[term, variable, None]
+    term, variable = np.nonzero(system._exponents)
+    row, count = system._equation[term], system._exponents[term, variable, None]
     zero = np.isinf(x)
     x = np.where(zero, 0.0, x)
     # Logarithms of terms and of derivatives; those of terms without factors that are zero.
@@ -64,7 +64,7 @@ def _exponents(f: np.ndarray, x: np.ndarray, system: System) -> tuple[np.ndarray
     logs = logs + f
     slopes = np.where(zeros[term] == zero[variable], logs[term] - x[variable], -np.inf)
     rows = np.full((m, items), -np.inf)
-    np.maximum.at(rows, system.term_equations, np.where(zeros > 0, -np.inf, logs))
+    np.maximum.at(rows, system._equation, np.where(zeros > 0, -np.inf, logs))
     columns = np.full((n, items), np.inf)
     for _ in range(2):
         if m > n:

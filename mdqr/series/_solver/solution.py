@@ -75,8 +75,22 @@ class SeriesSolution:
         How they were found.
     """
 
-    def __init__(
-        self,
+    coeffs: MDArray
+    t0: MDArray
+    system: System
+    info: SeriesInfo
+    _precision: Precision
+    _equations: Equations
+    _start: Start
+    _values: Block
+    _better: MDArray | None
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise TypeError("SeriesSolution cannot be constructed directly; use series.newton_series")
+
+    @classmethod
+    def _make(
+        cls,
         system: System,
         t0: MDArray,
         precision: Precision,
@@ -84,12 +98,14 @@ class SeriesSolution:
         start: Start,
         values: Block,
         info: SeriesInfo,
-    ) -> None:
+    ) -> SeriesSolution:
+        self = object.__new__(cls)
         self.system, self.t0, self.info = system, t0, info
         self._precision, self._equations = precision, equations
         self._start, self._values = start, values
-        self._better: MDArray | None = None
+        self._better = None
         self.coeffs = self._given(values[..., : equations.variables, :], equations.scale.unknowns)
+        return self
 
     def _powers(self, scale: np.ndarray) -> np.ndarray:
         """Return the powers of two that were taken out of unknowns or equations."""
@@ -104,7 +120,7 @@ class SeriesSolution:
             block = backend.ldexp(block, backend.xp.asarray(powers), is_complex=field)
         return MDArray._wrap(block, self._precision, field)
 
-    def compare(self, better: MDArray) -> None:
+    def _compare(self, better: MDArray) -> None:
         """Take the digits from coefficients of a higher precision."""
         self._better = better
         self.__dict__.pop("_errors", None)

@@ -109,10 +109,10 @@ class Distances:
     """
 
     def __init__(self, system: System) -> None:
-        exponents = system.exponents
-        self._series = system.coefficients(PRECISIONS[0]).to_numpy()
+        exponents = system._exponents
+        self._series = system._rounded(PRECISIONS[0]).to_numpy()
         every = np.arange(len(exponents))
-        given = _Terms(every, system.term_equations[:, None], np.ones(len(every)), exponents)
+        given = _Terms(every, system._equation[:, None], np.ones(len(every)), exponents)
         self._first = _Terms.derived(given)
         self._second = _Terms.derived(self._first)
 

@@ -26,8 +26,8 @@ _MOST_SHOWN = 8
 class System:
     """A polynomial system ``F(x, t) = 0`` of m equations in n unknowns and a parameter t.
 
-    Made by `from_strings`, `from_sympy` or `from_arrays`. It may be used with any start point,
-    precision and device; coefficients are rounded once, to working precision.
+    Made by `from_strings`, `from_text`, `from_sympy` or `from_arrays`. It may be used with any
+    start point, precision and device; coefficients are rounded once, to working precision.
 
     Attributes
     ----------
@@ -46,18 +46,34 @@ class System:
     <System of 1 equation in x and the parameter t, 2 terms>
     """
 
-    def __init__(
-        self,
+    variables: tuple[str, ...]
+    parameter: str
+    equations: int
+    _exponents: np.ndarray
+    _coefficients: Coefficients
+    _equation: np.ndarray
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise TypeError(
+            "System cannot be constructed directly; use System.from_strings, from_text, from_sympy "
+            "or from_arrays"
+        )
+
+    @classmethod
+    def _make(
+        cls,
         exponents: np.ndarray,
         coefficients: Coefficients,
         equation: np.ndarray,
         equations: int,
         variables: Sequence[str],
         parameter: str,
-    ) -> None:
+    ) -> System:
+        self = object.__new__(cls)
         self._exponents, self._coefficients = exponents, coefficients
         self._equation, self.equations = equation, equations
         self.variables, self.parameter = tuple(variables), parameter
+        return self
 
     def __repr__(self) -> str:
         many = "equation" if self.equations == 1 else "equations"
@@ -259,7 +275,9 @@ class System:
             raise ValueError(f"{count} exponents a term, but {len(names) - 1} variables")
         series = given[:, None] if given.ndim == 1 else given
         equations = 1 + int(places.max(initial=-1))
-        return cls(powers, Coefficients(given=series), places, equations, names[:-1], parameter)
+        return cls._make(
+            powers, Coefficients(given=series), places, equations, names[:-1], parameter
+        )
 
     @classmethod
     def _of(cls, polynomials: Sequence[Polynomial], names: Sequence[str]) -> System:
@@ -273,7 +291,7 @@ class System:
         orders = 1 + max((max(series) for series in grouped.values()), default=0)
         series = [[group.get(k, ZERO) for k in range(orders)] for group in grouped.values()]
         powers = np.array([key[1] for key in grouped], int).reshape(-1, len(names) - 1)
-        return cls(
+        return cls._make(
             powers,
             Coefficients(exact=series),
             np.array([key[0] for key in grouped], int),
@@ -292,12 +310,12 @@ class System:
         """The precision of the coefficients; none of numbers that have none of their own."""
         return precisions_in(self._coefficients.given)
 
-    def coefficients(self, precision: Precision) -> MDArray:
+    def _rounded(self, precision: Precision) -> MDArray:
         """Return the coefficients ``(terms, d)`` of the series in the parameter, on the host."""
         return self._coefficients.rounded(precision)
 
     @cached_property
-    def monomials(self) -> tuple[Products, np.ndarray]:
+    def _monomials(self) -> tuple[Products, np.ndarray]:
         """The products of the unknowns, and which of them a term has; -1 for none."""
         factors = [tuple(np.repeat(np.arange(row.size), row).tolist()) for row in self._exponents]
         places = {key: i for i, key in enumerate(dict.fromkeys(f for f in factors if f))}
@@ -305,9 +323,9 @@ class System:
         return products, np.array([places.get(key, -1) for key in factors], int)
 
     @cached_property
-    def layout(self) -> Layout:
+    def _layout(self) -> Layout:
         """The indices of the terms in the sums that equations are."""
-        products, monomial = self.monomials
+        products, monomial = self._monomials
         equation, m = self._equation, self.equations
         held = np.flatnonzero(monomial >= 0)
         held = held[np.argsort(equation[held], kind="stable")]
@@ -319,20 +337,10 @@ class System:
             left = np.delete(left, first)
         return Layout(held, starts, products.monomials[monomial[held]], constants)
 
-    def float64(self, t: complex) -> tuple[np.ndarray, np.ndarray]:
+    def _float64(self, t: complex) -> tuple[np.ndarray, np.ndarray]:
         """Return the exponents, and the coefficients at a value of the parameter in float64."""
-        series = self.coefficients(PRECISIONS[0]).to_device("cpu").to_numpy()
+        series = self._rounded(PRECISIONS[0]).to_device("cpu").to_numpy()
         return self._exponents, np.polynomial.polynomial.polyval(t, series.T)
-
-    @property
-    def exponents(self) -> np.ndarray:
-        """The exponents of the unknowns ``(terms, n)``."""
-        return self._exponents
-
-    @property
-    def term_equations(self) -> np.ndarray:
-        """The equation of each term."""
-        return self._equation
 
 
 System.__module__ = "mdqr.series"
