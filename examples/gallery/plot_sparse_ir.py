@@ -71,7 +71,7 @@ def kernels(precision):
 t, of_x, even, odd = kernels(mdqr.dd)
 plain = np.sort(np.concatenate([np.linalg.svd(a.to_numpy())[1] for a in (even, odd)]))[::-1]
 parts = [lowrank(a, rtol=1e-28) for a in (even, odd)]
-values = mdqr.sort(mdqr.concatenate([part.s for part in parts]))[::-1]
+values = mdqr.sort(mdqr.concatenate([part.S for part in parts]))[::-1]
 print(f"matrices {even.shape}, {len(values)} singular values above 1e-28 of the largest")
 
 agreement = []

@@ -44,7 +44,7 @@ def main(number: int = NUMBER) -> None:
     for path in track(system, starts, precision="dd"):
         ends.append(path.x[-1])
         values = " ".join(f"{complex(value):.4f}" for value in path.x[-1].to_numpy())
-        print(f"{len(path.t) - 1:3} steps, {path.reason}: {values}")
+        print(f"{len(path.t) - 1:3} steps, {path.message}: {values}")
     points = np.array([x.to_numpy() for x in ends])
     apart = np.linalg.norm(points[:, None] - points, axis=2) + np.eye(len(points))
     real = int((abs(points.imag).max(axis=1) < 1e-20).sum())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -106,8 +106,8 @@ def text_of(found: Any) -> str:
     """Return the text for a terminal."""
     orders = list(map(str, range(found.degree + 1)))
     parts = []
-    for name, row, errors in zip(found.system.variables, found.coeffs, found.errors, strict=True):
-        digits = _digits(errors, row.precision.digits)
+    for name, row, errors in _rows(found):
+        digits = _digits(row, errors)
         columns = [orders, list(map(str, digits)), _texts(row, digits)]
         heads = ["order", "digits", f"{printable(name)}"]
         parts.append(table(heads, columns, right={0, 1}))
@@ -115,17 +115,18 @@ def text_of(found: Any) -> str:
 
 
 def _summary(found: Any) -> str:
+    precision = found.coefficients.precision
     lines = {
         "unknowns": ", ".join(map(printable, found.system.variables)),
-        "precision": f"{found.coeffs.precision.name} ({found.coeffs.precision.digits} digits)",
+        "precision": f"{precision.name} ({precision.digits} digits)",
         "condition": f"{found.info.condition:.3g} (Jacobian at the start)",
         "start": f"moved by {found.info.start_distance:.2g} of its size",
     }
     if found.degree >= 4:
         radius = found.radius()
         place = complex(radius.location)
-        if np.isfinite(radius.uncertainty):
-            size = f"{float(radius.value):.10g} +- {radius.uncertainty:.1g}"
+        if np.isfinite(radius.error_bound):
+            size = f"{float(radius.value):.10g} +- {radius.error_bound:.1g}"
             lines["radius"] = f"{size}, at {place:.6g} from t0, by {radius.method}"
         elif np.isfinite(abs(place)):
             lines["radius"] = f"perhaps {float(radius.value):.3g}: these orders do not tell"
@@ -143,15 +144,15 @@ def write(path: Path, found: Any) -> None:
         plot.coefficients(found).figure.savefig(path)
         return
     rows = {}
-    for name, row, errors in zip(found.system.variables, found.coeffs, found.errors, strict=True):
+    for name, row, errors in _rows(found):
         parts = {"real": row.real.to_strings().tolist()}
         if row.is_complex:
             parts["imag"] = row.imag.to_strings().tolist()
-        rows[name] = parts | {"digits": _digits(errors, row.precision.digits)}
+        rows[name] = parts | {"digits": _digits(row, errors)}
     document = {
         "parameter": found.system.parameter,
         "t0": found.t0.to_strings().item(),
-        "precision": found.coeffs.precision.name,
+        "precision": found.coefficients.precision.name,
         "degree": found.degree,
         "digits": [int(digits) for digits in found.digits],
         "condition": found.info.condition,
@@ -161,11 +162,17 @@ def write(path: Path, found: Any) -> None:
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
-def _digits(errors: np.ndarray, most: int) -> list[int]:
-    """Return the decimal digits that relative errors leave."""
-    with np.errstate(divide="ignore"):
-        found = np.floor(-np.log10(errors))
-    return [int(digits) for digits in np.clip(found, 0, most)]
+def _rows(found: Any) -> Iterator[tuple[str, Any, np.ndarray]]:
+    """Return the name of each unknown, its coefficients and their errors."""
+    return zip(found.system.variables, found.coefficients, found.error_bound, strict=True)
+
+
+def _digits(row: Any, errors: np.ndarray) -> list[int]:
+    """Return the decimal digits of coefficients that their errors leave."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = np.where(errors > 0, errors / abs(row).to_numpy(), 0.0)
+        found = np.floor(-np.log10(relative))
+    return [int(digits) for digits in np.clip(found, 0, row.precision.digits)]
 
 
 def _texts(row: Any, digits: list[int]) -> list[str]:

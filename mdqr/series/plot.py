@@ -35,7 +35,7 @@ def coefficients(series: PowerSeries | SeriesSolution, *, ax: Any = None) -> Any
         One series or several; a solution of one path shows its estimated errors too.
 
     >>> from mdqr import series
-    >>> t = series.PowerSeries.variable(8, precision="qd")
+    >>> t = series.PowerSeries.identity(8, precision="qd")
     >>> series.plot.coefficients(1 / (1 - 2 * t)).get_xlabel()
     'order k'
     """
@@ -45,7 +45,7 @@ def coefficients(series: PowerSeries | SeriesSolution, *, ax: Any = None) -> Any
     for name, row in zip(_names(series, len(sizes)), sizes, strict=True):
         ax.semilogy(orders, _positive(row), "o-", markersize=3, label=name)
     if isinstance(series, SeriesSolution):
-        errors = (series.errors * abs(series.coeffs).to_numpy()).max(axis=-2)
+        errors = series.error_bound.max(axis=-2)
         ax.semilogy(orders, _positive(errors), "k:", label="largest error")
         if series.degree >= 4:
             radius = float(series.radius().value)
@@ -74,7 +74,7 @@ def domb_sykes(series: PowerSeries | SeriesSolution, *, ax: Any = None) -> Any:
         If the coefficients are complex.
 
     >>> from mdqr import series
-    >>> t = series.PowerSeries.variable(8, precision="qd")
+    >>> t = series.PowerSeries.identity(8, precision="qd")
     >>> series.plot.domb_sykes((1 - 2 * t).sqrt()).get_xlabel()
     '1/k'
     """
@@ -106,7 +106,7 @@ def poles(
         The radius of convergence, for a circle; by default the distance of the nearest pole.
 
     >>> from mdqr import series
-    >>> t = series.PowerSeries.variable(8, precision="qd")
+    >>> t = series.PowerSeries.identity(8, precision="qd")
     >>> series.plot.poles(series.pade(1 / (1 - 2 * t), 1, 1)).get_xlabel()
     'Re (t - t0)'
     """
@@ -162,7 +162,7 @@ def convergence(info: SeriesInfo, *, ax: Any = None) -> Any:
 
 def _values(series: PowerSeries | SeriesSolution) -> np.ndarray:
     """Return float64 or complex128 rows."""
-    found = series.coeffs.to_device("cpu").to_numpy()
+    found = series.coefficients.to_device("cpu").to_numpy()
     if found.ndim > 2:
         raise ValueError(f"plots take one series or n of them; the shape is {found.shape[:-1]}")
     return found.reshape(-1, found.shape[-1])

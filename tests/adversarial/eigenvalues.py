@@ -321,7 +321,7 @@ def _judge_values(found, bounds, wanted, verdict):
     if not _within(values, bounds, wanted):
         verdict.violations["values"] += 1
         verdict.note("bound_violated")
-    for z, bound, count in zip(values, bounds, found.info.counts, strict=True):
+    for z, bound, count in zip(values, bounds, found.info.multiplicity, strict=True):
         near = [x for x in wanted if not _above(z - x, bound)]
         if math.isfinite(bound) and count == 1:
             if len(near) != 1:
@@ -343,7 +343,7 @@ def _safe(w, finite):
 
 def _judge_vectors(found, a, b, verdict):
     """Distances of vectors with a bound from those of inverse iteration."""
-    bounds, counts = found.info.vector_bound, found.info.counts
+    bounds, counts = found.info.vector_error_bound, found.info.multiplicity
     for i in np.flatnonzero(np.isfinite(bounds) & (counts == 1)):
         if not np.isfinite(found.eigenvalues[i].to_numpy()):
             continue

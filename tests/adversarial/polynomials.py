@@ -267,22 +267,22 @@ def _judge(given, found, exact, pairs, verdict):
     if not values:
         return
     name = given.data.name
-    excess = _excess(values, found.radii, exact)
+    excess = _excess(values, found.error_bound, exact)
     if excess > 0:
         verdict.note("bound_violated", "excess", excess)
         verdict.violations[name] += 1
     near = [min(range(len(exact)), key=lambda k: abs(z - exact[k])) for z in values]
     for i, z in enumerate(values):
-        x, radius = exact[near[i]], mpmath.mpf(found.radii[i])
+        x, radius = exact[near[i]], mpmath.mpf(found.error_bound[i])
         inside = sum(abs(z - y) <= radius * (1 - 1e-9) for y in exact)
-        if found.counts[i] == 1 and inside > 1:
+        if found.multiplicity[i] == 1 and inside > 1:
             verdict.note("counts_wrong")
         error = abs(z - x)
-        if found.counts[i] == 1 and error > abs(x) * _ORACLE and abs(z) > 2.0**-500:
+        if found.multiplicity[i] == 1 and error > abs(x) * _ORACLE and abs(z) > 2.0**-500:
             verdict.gaps.append(("count 1", float(mpmath.log10(radius / error))))
         digits = found.info.digits[i]
         right = given.data.digits if error == 0 or x == 0 else -mpmath.log10(error / abs(z or x))
-        if digits > right + 1e-6 and found.counts[i] == 1:
+        if digits > right + 1e-6 and found.multiplicity[i] == 1:
             verdict.note("false_digits", "overclaim", float(digits - right))
             verdict.false[name] += 1
     _judge_order(found, values, given.data.eps, verdict)
@@ -310,14 +310,14 @@ def _excess(values, radii, exact):
 def _judge_order(found, values, eps, verdict):
     sizes = [abs(z) for z in values]
     for i, (x, y) in enumerate(pairwise(sizes)):
-        slack = 4 * (found.radii[i] + found.radii[i + 1]) + mpmath.mpf(2) ** -1072
+        slack = 4 * (found.error_bound[i] + found.error_bound[i + 1]) + mpmath.mpf(2) ** -1072
         if y > x * (1 + 4 * mpmath.mpf(eps)) + slack:
             verdict.note("order_wrong")
 
 
 def _judge_symmetry(found, values, exact, near, verdict):
     """Roots of real polynomials: exactly real, or exact conjugates."""
-    if (found.counts == 1).all():
+    if (found.multiplicity == 1).all():
         keys = {(z.real, z.imag) for z in values}
         if any((z.real, -z.imag) not in keys for z in values):
             verdict.note("symmetry_lost")

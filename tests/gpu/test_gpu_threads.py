@@ -149,7 +149,9 @@ def test_other_modules_in_new_threads(cupy):
 
     def expanded():
         return [
-            series.newton_series(system, [1, 1], degree=8, precision="qd", device="cuda").coeffs
+            series.newton_series(
+                system, [1, 1], degree=8, precision="qd", device="cuda"
+            ).coefficients
             for _ in range(2)
         ]
 

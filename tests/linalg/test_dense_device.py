@@ -147,7 +147,7 @@ def decisions(a, b):
     """What ranks are decided for, with tolerances of the host."""
     rtol = np.array([1e-3, 1e-20])
     yield from (pinv(a), pinv(a, 1e-3), pinv(a, rtol=rtol), pinv(a, 0.0), null_space(a[0], 1e-3))
-    yield from (null_space(a[1]), *polar(a), *polar(a, "left"), lowrank(a[0]).s)
+    yield from (null_space(a[1]), *polar(a), *polar(a, "left"), lowrank(a[0]).S)
     yield from (matrix_rank(a), matrix_rank(a, 1e-3), matrix_rank(a, rtol=rtol))
     yield from (matrix_rank(a, rtol=0), matrix_rank(a[0], rtol=1e-3), cond(a))
     for options in ({}, {"basic": True}, {"weights": [1, 2, 3, 0, 5, 6]}):

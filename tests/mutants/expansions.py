@@ -23,14 +23,14 @@ def _coefficients(precision: Precision) -> Iterator[float]:
     n, degree = 6, 24
     system, a, _ = triangular_exponential(n, degree, mdqr.od)
     found = newton_series(system, np.ones(n), degree=degree, precision=precision)
-    values = found.coeffs.to_fractions()
+    values = found.coefficients.to_fractions()
     for k in range(degree + 1):
         exact = [x**k / math.factorial(k) for x in a]
         errors = [abs(values[i, k] - each) for i, each in enumerate(exact)]
         for i, error in enumerate(errors):
-            bound = found.errors[i, k]
+            bound = found.error_bound[i, k]
             if error and bound < math.inf:
-                yield _log2(error / abs(values[i, k])) - math.log2(bound)
+                yield _log2(error) - math.log2(bound)
         if max(errors):
             yield _log2(max(errors) / max(map(abs, exact))) + found.digits[k] * math.log2(10)
 

@@ -17,7 +17,7 @@ def test_singular_ends():
     path = track(System.from_strings(["x^2 - 1 + 2*t"], ["x"]), [1.0], precision="dd")
     assert not path.success
     assert 0.499 < path.t[-1] < 0.5
-    assert "singularity at a distance of about" in path.reason
+    assert "singularity at a distance of about" in path.message
 
 
 def test_paths_backwards():
@@ -61,7 +61,7 @@ def test_too_many_steps(monkeypatch):
     monkeypatch.setattr("mdqr.series._solver.track._MOST_STEPS", 12)
     system = System.from_strings(["x^2 - 1 - t/1000", "y^2 - (t-1/2)^2 - 1e-4"], ["x", "y"])
     (path,) = track(system, [[1.0, np.hypot(0.5, 0.01)]])
-    assert path.reason == "more than 12 steps"
+    assert path.message == "more than 12 steps"
     assert len(path.t) == 13
     assert not path.success
 
@@ -142,7 +142,7 @@ def test_a_path_out_of_range_ends_alone():
     """LAPACK refuses infinite numbers: one path took all others with it."""
     system = System.from_strings(["(x^2 - t)*(x - 3 - t)"], ["x"])
     first, second = track(system, [[1e-150], [3.0]], t0=1e-300)
-    assert first.reason == "coefficients or derivatives leave the range of doubles"
+    assert first.message == "coefficients or derivatives leave the range of doubles"
     assert not first.success
     assert second.success
 
@@ -178,5 +178,5 @@ def test_ends_that_are_no_numbers(ends):
 def test_steps_too_short_for_the_parameter():
     """A step of 0.1 does not change 1e17."""
     path = track(System.from_strings(["x - 1 - t"], ["x"]), [1e17], t0=1e17, t_end=2e17)
-    assert "steps below" in path.reason
+    assert "steps below" in path.message
     assert len(path.t) == 1

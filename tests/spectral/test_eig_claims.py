@@ -62,7 +62,7 @@ def test_vectors_of_values_that_are_near_beside_the_norm(precision, power):
     t = 2.0**power
     a = mdqr.array([[0, -t, -3], [-t, -2 * t * t, 3 * t], [-3, 3 * t, -1]], precision=precision)
     found = check(a)
-    assert found.info.vector_bound.max() <= 1e3 * found.eigenvalues.precision.eps
+    assert found.info.vector_error_bound.max() <= 1e3 * found.eigenvalues.precision.eps
 
 
 @given(multiples, st.integers(2, 4), st.integers(0, 2**32 - 1), st.integers(20, 250))
@@ -128,7 +128,9 @@ def test_smaller_bounds_are_false(precision, rng):
     assert judged(a, found=_smaller(eig(a, left=True), "error_bound")).violations["values"]
     # Bounds of vectors are eps times their order and 64, errors far below that in qd and od.
     if precision.limbs == 1:
-        assert judged(a, found=_smaller(eig(a, left=True), "vector_bound")).violations["vectors"]
+        assert judged(a, found=_smaller(eig(a, left=True), "vector_error_bound")).violations[
+            "vectors"
+        ]
 
 
 def test_bounds_are_near_errors(precision):
@@ -211,10 +213,12 @@ def test_info(multiple, rng):
     assert isinstance(info, Info)
     assert info.precision is multiple
     assert info.bound_kind == "proven"
-    wanted = {n: getattr(eig(a, left=True).info, n).copy() for n in ("digits", "vector_bound")}
+    wanted = {
+        n: getattr(eig(a, left=True).info, n).copy() for n in ("digits", "vector_error_bound")
+    }
     found.eigenvalues[...], found.eigenvectors[...], a[...] = 7, 7, 7
     for again in (copy.deepcopy(info), pickle.loads(pickle.dumps(info)), info):
-        assert again.counts.shape == (2, 3)
+        assert again.multiplicity.shape == (2, 3)
         for name, value in wanted.items():
             assert (getattr(again, name) == value).all()
     assert (wanted["digits"] >= multiple.digits - 2).all()
@@ -246,7 +250,7 @@ def test_regular_pairs_are_not_refused(multiple, rng):
     with pytest.warns(mdqr.PrecisionWarning, match="eig: a - s b is regular, but too near"):
         found = eig(a, b, left=True)
     assert np.isinf(found.info.error_bound).all()
-    assert np.isinf(found.info.vector_bound).all()
+    assert np.isinf(found.info.vector_error_bound).all()
     x, y = (mdqr.random.normal((4, 4), precision=multiple, rng=rng) for _ in range(2))
     powers = rng.integers(-110, 111, (4, 1)) + rng.integers(-110, 111, 4)
     check(x * 2.0**powers, y * 2.0**powers)
@@ -293,7 +297,7 @@ def test_a_step_in_each_precision_is_enough(precision, monkeypatch):
     assert steps == [p.limbs for p in PRECISIONS[1:] if p <= precision]
     assert (info.digits >= precision.digits - 1).all()
     # What rounding vectors of length 1 costs; see `Conclusion.vector_bound`.
-    assert (info.vector_bound <= 2 * (n + 64) * precision.eps).all()
+    assert (info.vector_error_bound <= 2 * (n + 64) * precision.eps).all()
 
 
 def embedded(block):
@@ -336,7 +340,7 @@ def test_disks_near_the_smallest_double_count_what_they_hold(size):
     """Once 1 each, though what is added for their rounding makes them meet."""
     a = np.array([[-size, 0, 0], [0, -size, size], [0, 0, 0]]) * 2.0**-1074
     found = mdqr.linalg.eig(mdqr.array(a, precision="od"))
-    bound, counts = found.info.error_bound, found.info.counts
+    bound, counts = found.info.error_bound, found.info.multiplicity
     values = found.eigenvalues.to_numpy()
     exact = np.array([-size, -size, 0]) * 2.0**-1074
     for value, radius, count in zip(values, bound, counts, strict=True):

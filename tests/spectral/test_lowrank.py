@@ -101,9 +101,9 @@ def test_numerical_rank(multiple):
     hilbert = 1 / (i[:, None] + i - 1)
     values = svdvals(hilbert)
     for rtol in (1e-5, 1e-9):
-        assert lowrank(hilbert, rtol=rtol).s.shape == ((values > rtol * values[0]).sum(),)
-    assert lowrank(hilbert.to_numpy(), precision=multiple).s.shape == (13,)
-    assert lowrank(hilbert.to_numpy(), rtol=0, precision=multiple).s.shape == (20,)
+        assert lowrank(hilbert, rtol=rtol).S.shape == ((values > rtol * values[0]).sum(),)
+    assert lowrank(hilbert.to_numpy(), precision=multiple).S.shape == (13,)
+    assert lowrank(hilbert.to_numpy(), rtol=0, precision=multiple).S.shape == (20,)
 
 
 def test_ranks_by_values_above_rounding(precision, dtype, rng):
@@ -147,7 +147,7 @@ def test_kernel_of_the_intermediate_representation():
     exact = svdvals(kernel.astype(mdqr.qd))
     assert float(abs(s - exact[: len(s)]).max()) <= 60 * 72 * dd.eps * float(s[0])
     accept(kernel, u, s, vh, float(norm(exact[len(s) :])))
-    assert lowrank(kernel, rtol=2.0**-52).s.shape == ((exact > 2.0**-52 * exact[0]).sum(),)
+    assert lowrank(kernel, rtol=2.0**-52).S.shape == ((exact > 2.0**-52 * exact[0]).sum(),)
 
 
 def test_empty_and_zero_matrices(multiple):
@@ -157,7 +157,7 @@ def test_empty_and_zero_matrices(multiple):
     u, s, vh = lowrank(mdqr.zeros((4, 3), precision=multiple), 2)
     assert s.to_numpy().tolist() == [0.0, 0.0]
     accept(mdqr.zeros((4, 3), precision=multiple), u, s, vh)
-    assert lowrank(mdqr.zeros((4, 3), precision=multiple)).s.shape == (0,)
+    assert lowrank(mdqr.zeros((4, 3), precision=multiple)).S.shape == (0,)
 
 
 def test_batches_without_matrices(multiple):
@@ -190,9 +190,9 @@ def test_bad_arguments_of_lowrank(multiple):
 
 def test_far_scales_of_lowrank(multiple, rng):
     a = cases.random(6, 5, multiple, float, rng)
-    s = lowrank(a, 3).s
+    s = lowrank(a, 3).S
     for power in (-300, 900):
-        moved = lowrank(a * 2.0**power, 3).s / 2.0**power
+        moved = lowrank(a * 2.0**power, 3).S / 2.0**power
         assert float(abs(moved - s).max()) < 1000 * multiple.eps
     with pytest.raises(LinAlgError, match="of s is beyond the largest double"):
         lowrank(mdqr.full((3, 3), 1e308, precision=multiple))

@@ -125,11 +125,11 @@ def test_unresolved_roots_have_disks(monkeypatch):
     monkeypatch.setattr("mdqr.linalg._roots.clusters.MOST_BITS", 100)
     p = [Fraction(c) for c in (1, -4, 6, -4, 1)]
     found = roots(mdqr.array(p, precision=mdqr.dd))
-    assert found.counts.tolist() == [4] * 4
+    assert found.multiplicity.tolist() == [4] * 4
     with mpmath.workprec(BITS):
         values = [mpmath.mpc(z) for z in found.roots.to_mpmath()]
-    assert each_within(values, found.radii, polynomial_roots(p))
-    assert found.radii.max() < 1.0
+    assert each_within(values, found.error_bound, polynomial_roots(p))
+    assert found.error_bound.max() < 1.0
 
 
 def test_bounds_for_data_are_reached():
@@ -161,9 +161,9 @@ def test_radii_are_what_rounding_cuts_off(precision, dtype, rng):
             errors = np.array(
                 [float(min(abs(z - x) for x in exact)) for z in found.roots.to_mpmath()]
             )
-    assert (errors <= found.radii * (1 + 1e-5)).all()
-    assert np.median(found.radii / errors) < 1.01
-    assert not (errors <= found.radii / 1024).any()
+    assert (errors <= found.error_bound * (1 + 1e-5)).all()
+    assert np.median(found.error_bound / errors) < 1.01
+    assert not (errors <= found.error_bound / 1024).any()
 
 
 @given(
@@ -188,7 +188,7 @@ def test_roots_within_data_errors(precision, p, power, seed):
     with mpmath.workprec(BITS):
         values = [mpmath.mpc(z) for z in found.roots.to_mpmath()]
     assert each_within(values, bounds, polynomial_roots(moved))
-    assert (bounds >= found.radii).all()
+    assert (bounds >= found.error_bound).all()
     assert (found.info.data_digits <= found.info.digits).all()
 
 
@@ -234,7 +234,7 @@ def test_short_coefficients_are_what_they_are():
 def test_info():
     found = roots(mdqr.array([1, 0, -2], precision=mdqr.qd))
     assert len(found) == 3
-    assert (found.info.error_bound == found.radii).all()
+    assert (found.info.error_bound == found.error_bound).all()
     assert found.info.digits.tolist() == [mdqr.qd.digits] * 2
     np.testing.assert_allclose(found.info.condition, 1.0, rtol=1e-5)
     assert np.isinf(roots([1.0, -2.0, 1.0]).info.condition).all()
@@ -280,9 +280,9 @@ def test_a_root_that_rounds_to_zero_beside_those_that_are():
     with pytest.warns(mdqr.PrecisionWarning):
         found = roots([2.0**1000, 2.0**-120, 0.0, 0.0], data_error={"p_atol": 2.0**-1000})
     assert not found.roots.limbs.any()
-    assert found.counts.tolist() == [3, 3, 3]
-    assert found.radii[0] > 0
-    assert found.radii[1:].tolist() == [0, 0]
+    assert found.multiplicity.tolist() == [3, 3, 3]
+    assert found.error_bound[0] > 0
+    assert found.error_bound[1:].tolist() == [0, 0]
 
 
 def test_real_roots_near_each_other_are_real():
@@ -295,10 +295,12 @@ def test_real_roots_near_each_other_are_real():
     found = roots(p)
     exact = polynomial_roots(list(p.to_fractions()))
     with mpmath.workprec(BITS):
-        assert each_within([mpmath.mpc(z) for z in found.roots.to_mpmath()], found.radii, exact)
+        assert each_within(
+            [mpmath.mpc(z) for z in found.roots.to_mpmath()], found.error_bound, exact
+        )
     assert not found.roots.imag.limbs.any() or any(z.imag for z in exact)
-    assert found.counts.tolist() == [1] * 4
-    assert (found.radii <= mdqr.od.eps * 2).all()
+    assert found.multiplicity.tolist() == [1] * 4
+    assert (found.error_bound <= mdqr.od.eps * 2).all()
 
 
 def test_errors_of_the_data_beside_roots_that_are_far_from_each_other():

@@ -111,14 +111,14 @@ def test_vectors(dtype, shape, rng):
     near, far = svd(a, False), svd(a, False, precision=mdqr.od)
     for one, other in ((near.U, far.U), (near.Vh.mT.conj(), far.Vh.mT.conj())):
         error = off(one.astype(mdqr.od), other)
-        assert (error <= near.info.vector_bound).all()
-        assert (error.max() >= near.info.vector_bound * 2.0**-10).any()
+        assert (error <= near.info.vector_error_bound).all()
+        assert (error.max() >= near.info.vector_error_bound * 2.0**-10).any()
     if shape[0] == shape[1]:
         a = hermitian(5, mdqr.dd, dtype, rng)
         near, far = eigh(a), eigh(a, precision=mdqr.od)
         error = off(near.eigenvectors.astype(mdqr.od), far.eigenvectors)
-        assert (error <= near.info.vector_bound).all()
-        assert (error >= near.info.vector_bound * 2.0**-10).any()
+        assert (error <= near.info.vector_error_bound).all()
+        assert (error >= near.info.vector_error_bound * 2.0**-10).any()
 
 
 def test_vectors_of_a_pair(dtype, rng):
@@ -129,14 +129,14 @@ def test_vectors_of_a_pair(dtype, rng):
     near, far = eigh(a, b=b), eigh(a, b=b, precision=mdqr.od)
     g = mdqr.linalg.cholesky(b, upper=True, precision=mdqr.od)
     error = off(g @ near.eigenvectors, g @ far.eigenvectors)
-    assert (error <= near.info.vector_bound).all()
-    assert (error >= near.info.vector_bound * 2.0**-10).any()
+    assert (error <= near.info.vector_error_bound).all()
+    assert (error >= near.info.vector_error_bound * 2.0**-10).any()
 
 
 def test_vectors_of_equal_values_are_not_determined(multiple):
     a = mdqr.diag(mdqr.array([1, 1, 2], precision=multiple))
-    assert np.isinf(eigh(a).info.vector_bound).tolist() == [True, True, False]
-    assert np.isinf(svd(a).info.vector_bound).tolist() == [False, True, True]
+    assert np.isinf(eigh(a).info.vector_error_bound).tolist() == [True, True, False]
+    assert np.isinf(svd(a).info.vector_error_bound).tolist() == [False, True, True]
 
 
 @pytest.mark.parametrize("function", [svdvals, eigvalsh])
@@ -190,7 +190,7 @@ def test_info_is_of_the_results_as_they_were(multiple, dtype, rng):
     stack[...] = 0
     found.S[...] = 0
     assert found.info.error_bound.tolist() == known.tolist()
-    assert found.info.vector_bound.shape == found.S.shape == (2, 3)
+    assert found.info.vector_error_bound.shape == found.S.shape == (2, 3)
 
 
 def test_info_stays_with_copies(multiple, rng):
@@ -201,7 +201,7 @@ def test_info_stays_with_copies(multiple, rng):
         for other in (copy.copy(found), copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
             assert len(other) == len(found)
             assert (other.info.error_bound == found.info.error_bound).all()
-            assert (other.info.vector_bound == found.info.vector_bound).all()
+            assert (other.info.vector_error_bound == found.info.vector_error_bound).all()
 
 
 def test_part_of_the_values_has_its_part_of_the_bounds(multiple, rng):

@@ -34,7 +34,7 @@ def test_vectors_of_values_so_near_that_squares_underflow(seed):
     found = svd(a)
     with mpmath.workdps(700):
         _, _, exact = mpmath.svd_r(mpmath.matrix(a.to_mpmath().tolist()))
-        for i, bound in enumerate(found.info.vector_bound):
+        for i, bound in enumerate(found.info.vector_error_bound):
             row = mpmath.matrix(found.Vh[i].to_mpmath().tolist())
             apart = min(mpmath.norm(row - s * exact[i, :].T) for s in (1, -1))
             assert apart <= bound

@@ -83,10 +83,11 @@ def eig(
     about ``n * info.condition * eps * norm(a)`` otherwise. ``info.data_error_bound`` holds for all
     matrices whose entries are within their errors. The k
     eigenvalues of a Jordan block, or k that rounding does not resolve, have bounds of about
-    ``eps**(1/k)`` and ``info.counts`` of k; their vectors are nearly parallel. Where a condition is
-    below ``eps**-0.5``, ``norm(a v - w v) <= 100 n eps norm(a) + n 2^-1060 (1 + norm(a))``: next to
-    the smallest doubles, values and vectors lose their last limbs. Of real matrices, eigenvalues
-    are exactly real or conjugate where that is proven.
+    ``eps**(1/k)`` and ``info.multiplicity`` of k; their vectors are nearly parallel. Where a
+    condition is below ``eps**-0.5``,
+    ``norm(a v - w v) <= 100 n eps norm(a) + n 2^-1060 (1 + norm(a))``: next to the smallest
+    doubles, values and vectors lose their last limbs. Of real matrices, eigenvalues are exactly
+    real or conjugate where that is proven.
 
     Rows and columns are scaled by powers of two. Eigenvectors of LAPACK are refined by products,
     with errors squared in each step; eigenvalues that are too close together for that, and matrices
@@ -100,7 +101,7 @@ def eig(
     >>> found = mdqr.linalg.eig(mdqr.array([[0.0, 2.0], [1.0, 0.0]], precision=mdqr.qd))
     >>> found.eigenvalues[1].real.to_strings(digits=40).item()
     '1.414213562373095048801688724209698078570'
-    >>> bool(found.info.error_bound.max() < 1e-62), found.info.counts.tolist()
+    >>> bool(found.info.error_bound.max() < 1e-62), found.info.multiplicity.tolist()
     (True, [1, 1])
     >>> a = mdqr.array([[1.0, 1.0], [0.0, 2.0]], precision=mdqr.qd)
     >>> w, vl, vr = mdqr.linalg.eig(a, left=True)

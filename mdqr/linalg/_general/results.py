@@ -19,15 +19,15 @@ class EigInfo(Info):
     ----------
     error_bound : numpy.ndarray
         float64: the exact eigenvalues can be numbered so that each is that near to its value.
-    counts : numpy.ndarray
+    multiplicity : numpy.ndarray
         int64: 1 where no other eigenvalue is as near as that; otherwise the number of eigenvalues
         of which the value is one: they are multiple, or too close for the precision.
     condition : numpy.ndarray
         float64, estimated: a change of the matrix by E moves a simple eigenvalue by at most about
         ``condition * norm(E)``.
-    vector_bound : numpy.ndarray
+    vector_error_bound : numpy.ndarray
         float64: how far the eigenvectors that were asked for, right, left or both, are from exact
-        ones of length 1; infinite where `counts` is not 1, or nothing is proven.
+        ones of length 1; infinite where `multiplicity` is not 1, or nothing is proven.
     digits : numpy.ndarray
         float64: correct decimal digits of each eigenvalue, for the entries as stored.
     data_error_bound : numpy.ndarray
@@ -40,7 +40,7 @@ class EigInfo(Info):
         "proven".
     """
 
-    counts: np.ndarray
+    multiplicity: np.ndarray
 
     def __init__(
         self,
@@ -50,17 +50,17 @@ class EigInfo(Info):
         data_error_bound: Lazy,
         *,
         condition: Lazy,
-        counts: np.ndarray,
-        vector_bound: Lazy,
+        multiplicity: np.ndarray,
+        vector_error_bound: Lazy,
     ) -> None:
         super().__init__(precision, sizes, error_bound, data_error_bound, condition=condition)
-        self.counts = counts
-        self._lazy["vector_bound"] = vector_bound
+        self.multiplicity = multiplicity
+        self._lazy["vector_error_bound"] = vector_error_bound
 
     @cached_property
-    def vector_bound(self) -> np.ndarray:
+    def vector_error_bound(self) -> np.ndarray:
         """See the attributes of the class."""
-        return np.asarray(self._made("vector_bound"))
+        return np.asarray(self._made("vector_error_bound"))
 
 
 EigInfo.__module__ = "mdqr.linalg"

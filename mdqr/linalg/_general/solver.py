@@ -99,8 +99,8 @@ def info_of(given: Operands, found: list[Conclusion]) -> EigInfo:
         together(lambda one: one.error_bound),
         lambda: together(Conclusion.data_error_bound),
         condition=lambda: together(Conclusion.condition),
-        counts=together(lambda one: one.counts).astype(np.int64, copy=False),
-        vector_bound=lambda: together(Conclusion.vector_bound),
+        multiplicity=together(lambda one: one.counts).astype(np.int64, copy=False),
+        vector_error_bound=lambda: together(Conclusion.vector_bound),
     )
 
 

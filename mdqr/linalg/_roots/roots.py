@@ -25,8 +25,8 @@ _FEW = 2.0
 
 class _Fields(NamedTuple):
     roots: MDArray
-    radii: np.ndarray
-    counts: np.ndarray
+    error_bound: np.ndarray
+    multiplicity: np.ndarray
 
 
 class RootsResult(_Fields):
@@ -36,23 +36,23 @@ class RootsResult(_Fields):
     ----------
     roots : MDArray
         Complex, ``(n,)``, by decreasing modulus.
-    radii : numpy.ndarray
+    error_bound : numpy.ndarray
         float64 ``(n,)``: the exact roots can be numbered so that each is that near to its value.
-    counts : numpy.ndarray
+    multiplicity : numpy.ndarray
         int64 ``(n,)``: 1 where the disk has one root, otherwise the number of roots of which the
         value is one, in as many disks that meet: a multiple root, or some that rounding makes one.
     info : Info
-        No field of the tuple: `error_bound` is `radii`, `data_error_bound` holds for the roots of
-        all polynomials whose coefficients are within their errors.
+        No field of the tuple; its `error_bound` is that of the tuple, and `data_error_bound` holds
+        for the roots of all polynomials whose coefficients are within their errors.
     """
 
     info: Info
 
     def __new__(
-        cls, roots: MDArray, radii: np.ndarray, counts: np.ndarray, info: Info
+        cls, roots: MDArray, error_bound: np.ndarray, multiplicity: np.ndarray, info: Info
     ) -> RootsResult:
         """Make a result; its info is not a field."""
-        found = super().__new__(cls, roots, radii, counts)
+        found = super().__new__(cls, roots, error_bound, multiplicity)
         found.info = info
         return found
 
@@ -88,8 +88,8 @@ def roots(
     Returns
     -------
     RootsResult
-        The fields `roots`, always complex, `radii` and `counts`, and the attribute `info`.
-        `mdqr.roots` returns the roots alone.
+        The fields `roots`, always complex, `error_bound` and `multiplicity`, and the attribute
+        `info`. `mdqr.roots` returns the roots alone.
 
     Raises
     ------
@@ -113,11 +113,12 @@ def roots(
 
     Notes
     -----
-    `radii` and `counts` refer to the coefficients as they are stored. They are proven, rounding
-    errors included: a radius is what rounding to the limbs of the answer cuts off and hardly more,
-    also of a multiple root, unless its multiplicity times the bits of the answer is more than 8192;
-    then it is about ``2**(-8192 / k)`` of a root of multiplicity k. Where disks prove it, roots of
-    real polynomials have an imaginary part that is exactly zero, or are exactly conjugate.
+    `error_bound` and `multiplicity` refer to the coefficients as they are stored. They are proven,
+    rounding errors included: a bound is what rounding to the limbs of the answer cuts off and
+    hardly more, also of a multiple root, unless its multiplicity times the bits of the answer is
+    more than 8192; then it is about ``2**(-8192 / k)`` of a root of multiplicity k. Where disks
+    prove it, roots of real polynomials have an imaginary part that is exactly zero, or are exactly
+    conjugate.
     `info.data_error_bound` is proven, too; it is infinite where the leading coefficient is not
     known to differ from zero.
 
@@ -136,9 +137,9 @@ def roots(
     >>> found = mdqr.linalg.roots(mdqr.array([1, 0, -2], precision=mdqr.qd))
     >>> found.roots[0].real.to_strings(digits=40).item()
     '1.414213562373095048801688724209698078570'
-    >>> bool(found.radii.max() < 1e-63), found.counts.tolist()
+    >>> bool(found.error_bound.max() < 1e-63), found.multiplicity.tolist()
     (True, [1, 1])
-    >>> mdqr.linalg.roots(mdqr.array([1, -3, 3, -1], precision=mdqr.qd)).counts.tolist()
+    >>> mdqr.linalg.roots(mdqr.array([1, -3, 3, -1], precision=mdqr.qd)).multiplicity.tolist()
     [3, 3, 3]
     >>> found = mdqr.linalg.roots([1, 0, -2], data_error={"p_atol": 1e-6}, precision="dd")
     >>> found.info.data_digits.round(1).tolist()

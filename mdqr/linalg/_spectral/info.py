@@ -34,7 +34,7 @@ class SpectralInfo(Info):
         about ``condition`` times as much, relative to it.
     error_bound : numpy.ndarray
         float64: the exact values, in order, are that near.
-    vector_bound : numpy.ndarray
+    vector_error_bound : numpy.ndarray
         float64: how far a vector is from an exact one of length 1 (with `b`: of length 1 in the
         product with `b`, in that norm); of singular values each of the two. Infinite where another
         value is not shown to be further away than both may err: such vectors are not determined
@@ -52,7 +52,7 @@ class SpectralInfo(Info):
             lambda: self._of("data"),
             condition=lambda: self._of("condition"),
         )
-        self._lazy["vector_bound"] = lambda: self._of("vectors")
+        self._lazy["vector_error_bound"] = lambda: self._of("vectors")
 
     def _of(self, name: str) -> np.ndarray:
         if not isinstance(self._proven, Proven):
@@ -60,9 +60,9 @@ class SpectralInfo(Info):
         return np.asarray(getattr(self._proven, name))
 
     @cached_property
-    def vector_bound(self) -> np.ndarray:
+    def vector_error_bound(self) -> np.ndarray:
         """See the attributes of the class."""
-        return np.asarray(self._made("vector_bound"))
+        return np.asarray(self._made("vector_error_bound"))
 
 
 SpectralInfo.__module__ = "mdqr.linalg"

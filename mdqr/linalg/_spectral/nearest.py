@@ -28,20 +28,20 @@ from mdqr.linalg._spectral.svd import svd
 
 
 class LowRankResult(NamedTuple):
-    """An approximation of low rank, ``a ~ (U * s) @ Vh``.
+    """An approximation of low rank, ``a ~ (U * S) @ Vh``.
 
     Attributes
     ----------
     U : MDArray
         Left singular vectors as columns, ``(..., m, r)``.
-    s : MDArray
+    S : MDArray
         Singular values, real, the largest first: ``(..., r)``.
     Vh : MDArray
         Right singular vectors as conjugated rows, ``(..., r, n)``.
     """
 
     U: MDArray
-    s: MDArray
+    S: MDArray
     Vh: MDArray
 
 

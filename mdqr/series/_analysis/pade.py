@@ -23,23 +23,23 @@ _ROUNDING = 4.0
 
 
 class Roots(NamedTuple):
-    """Approximate roots and radii.
+    """Approximate roots and their error bounds.
 
     They are the roots of the polynomial as it is stored. Coefficients of an approximant are
     rounded and, where its equations are ill conditioned, have few right digits: then a pole of the
-    exact approximant may be farther away than a radius.
+    exact approximant may be farther away than that.
 
     Attributes
     ----------
     values : MDArray
         Complex, ``(n,)``, by increasing modulus.
-    radii : numpy.ndarray
+    error_bound : numpy.ndarray
         float64 ``(n,)``: the exact roots of the stored polynomial can be numbered so that each is
         that near to its value.
     """
 
     values: MDArray
-    radii: np.ndarray
+    error_bound: np.ndarray
 
 
 class Pade:
@@ -126,7 +126,7 @@ def pade(series: PowerSeries, L: int, M: int) -> Pade:
     Examples
     --------
     >>> from mdqr import series
-    >>> t = series.PowerSeries.variable(4, precision="qd")
+    >>> t = series.PowerSeries.identity(4, precision="qd")
     >>> series.pade(1 / (1 - 2 * t), 1, 1).poles.values.to_numpy().round(6).tolist()
     [(0.5+0j)]
     """
@@ -138,7 +138,7 @@ def pade(series: PowerSeries, L: int, M: int) -> Pade:
         raise ValueError(f"degrees must be at least 0; got {L} and {M}")
     if series.degree < L + M:
         raise ValueError(f"[{L}/{M}] needs a series of degree {L + M}; this has {series.degree}")
-    c = series.coeffs.to_device("cpu")
+    c = series.coefficients.to_device("cpu")
     if not bool(mdqr.isfinite(c[: L + M + 1]).all()):
         raise ValueError(f"[{L}/{M}] needs finite coefficients up to order {L + M}")
     unit = Unit.of(c[: L + M + 1])
@@ -242,7 +242,7 @@ def _rounding(q: MDArray, c: MDArray) -> np.ndarray:
 
 def _roots(p: MDArray) -> Roots:
     found = roots(p.to_device("cpu")[::-1])
-    return Roots(found.roots[::-1], found.radii[::-1])
+    return Roots(found.roots[::-1], found.error_bound[::-1])
 
 
 def _trimmed(p: MDArray, held: np.ndarray) -> MDArray:

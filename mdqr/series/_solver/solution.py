@@ -65,7 +65,7 @@ class SeriesSolution:
 
     Attributes
     ----------
-    coeffs : MDArray
+    coefficients : MDArray
         Coefficients ``(..., n, d + 1)`` of powers of ``t - t0``.
     t0 : MDArray
         Where the series are expanded, 0-d or an array of the shape of the batch.
@@ -75,7 +75,7 @@ class SeriesSolution:
         How they were found.
     """
 
-    coeffs: MDArray
+    coefficients: MDArray
     t0: MDArray
     system: System
     info: SeriesInfo
@@ -104,7 +104,9 @@ class SeriesSolution:
         self._precision, self._equations = precision, equations
         self._start, self._values = start, values
         self._better = None
-        self.coeffs = self._given(values[..., : equations.variables, :], equations.scale.unknowns)
+        self.coefficients = self._given(
+            values[..., : equations.variables, :], equations.scale.unknowns
+        )
         return self
 
     def _powers(self, scale: np.ndarray) -> np.ndarray:
@@ -147,7 +149,7 @@ class SeriesSolution:
     @property
     def degree(self) -> int:
         """The last order."""
-        return self.coeffs.shape[-1] - 1
+        return self.coefficients.shape[-1] - 1
 
     def __getitem__(self, key: str | int) -> PowerSeries:
         """Return the series of one unknown, by its name or place."""
@@ -155,12 +157,12 @@ class SeriesSolution:
             if key not in self.system.variables:
                 raise KeyError(f"no unknown {key!r}; there are {some_names(self.system.variables)}")
             key = self.system.variables.index(key)
-        return PowerSeries(self.coeffs[..., key, :], variable=self._variable)
+        return PowerSeries(self.coefficients[..., key, :], variable=self._variable)
 
     def __call__(self, t: Any) -> MDArray:
         """Return the values ``(..., n)`` of the truncated series at a number t."""
         point = (t if isinstance(t, MDArray) else self.t0 * 0 + t) - self.t0
-        return PowerSeries(self.coeffs)(point[..., None] if point.ndim else point)
+        return PowerSeries(self.coefficients)(point[..., None] if point.ndim else point)
 
     def residual(self) -> MDArray:
         """Return the residuals of the orders of the equations, ``(..., m, d + 1)``.
@@ -184,31 +186,28 @@ class SeriesSolution:
                     sizes, errors = (np.ldexp(each, powers) for each in (sizes, errors))
                 errors = errors + lost
         else:
-            found, better = (x.to_device("cpu") for x in (self.coeffs, self._better))
+            found, better = (x.to_device("cpu") for x in (self.coefficients, self._better))
             # The rounding of the difference, and of what it is compared with.
             sizes, errors = abs(found).to_numpy(), abs(better - found).to_numpy() * (1 + 2.0**-20)
         right = np.isfinite(sizes) & np.isfinite(errors)
         return sizes, np.where(right, errors, np.inf)
 
     @cached_property
-    def errors(self) -> np.ndarray:
-        """Estimated relative errors of all coefficients, float64 ``(..., n, d + 1)``.
+    def error_bound(self) -> np.ndarray:
+        """Estimated absolute errors of all coefficients, float64 ``(..., n, d + 1)``.
 
         Random rounding errors of all operations are carried through the linearised
         equations, order by order; the largest of four draws, times 8. With ``verify=True``, the
-        differences from series in the next precision. Infinite for components that are zero and
-        in error.
+        differences from series in the next precision.
         """
-        sizes, errors = self._errors
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(np.isfinite(errors), np.where(errors > 0, errors / sizes, 0.0), np.inf)
+        return self._errors[1]
 
     @cached_property
     def digits(self) -> np.ndarray:
-        """Decimal digits of each order that hold, ``(..., d + 1)``, by `errors`.
+        """Decimal digits of each order that hold, ``(..., d + 1)``, by `error_bound`.
 
         Relative to the largest component of the order; all components by themselves are in
-        `errors`.
+        `error_bound`.
         """
         sizes, errors = (each.max(axis=-2) for each in self._errors)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -218,11 +217,11 @@ class SeriesSolution:
 
     def to_numpy(self) -> np.ndarray:
         """Return the coefficients rounded to float64 or complex128, ``(..., n, d + 1)``."""
-        return self.coeffs.to_device("cpu").to_numpy()
+        return self.coefficients.to_device("cpu").to_numpy()
 
     def to_mpmath(self) -> np.ndarray:
         """Return the coefficients as an object array of mpmath numbers, exactly."""
-        return self.coeffs.to_device("cpu").to_mpmath()
+        return self.coefficients.to_device("cpu").to_mpmath()
 
     def to_sympy(self) -> dict[Any, Any]:
         """Return the polynomials in ``t - t0`` of one path, by the symbols of the unknowns.
@@ -232,14 +231,16 @@ class SeriesSolution:
         ValueError
             If it is a batch.
         """
-        if self.coeffs.ndim > 2:
-            raise ValueError(f"to_sympy takes one path; the batch is {self.coeffs.shape[:-2]}")
+        if self.coefficients.ndim > 2:
+            raise ValueError(
+                f"to_sympy takes one path; the batch is {self.coefficients.shape[:-2]}"
+            )
         import sympy
 
         variable = sympy.Symbol(self.system.parameter)
         return {
             sympy.Symbol(name): to_sympy(row, variable, self.t0)
-            for name, row in zip(self.system.variables, self.coeffs, strict=True)
+            for name, row in zip(self.system.variables, self.coefficients, strict=True)
         }
 
     def pade(self, L: int, M: int) -> list[Pade]:
@@ -255,7 +256,7 @@ class SeriesSolution:
         """The coefficients, with zeros for those that may be rounding errors alone."""
         xp = self._equations.backend.xp
         sizes, errors = map(xp.asarray, self._errors)
-        return where(sizes <= errors, self.coeffs * 0, self.coeffs)
+        return where(sizes <= errors, self.coefficients * 0, self.coefficients)
 
 
 for _class in (SeriesInfo, SeriesSolution):

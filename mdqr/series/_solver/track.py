@@ -36,21 +36,21 @@ _NOT_FINITE = "coefficients or derivatives leave the range of doubles"
 
 @dataclass(frozen=True, repr=False)
 class Piece:
-    """A Pade approximant of each unknown in ``t - t0``, for t from t0 to `stop`."""
+    """A Pade approximant of each unknown in ``t - t0``, for t from t0 to `t_end`."""
 
     t0: float
-    stop: float
-    coeffs: MDArray
+    t_end: float
+    coefficients: MDArray
     degrees: tuple[int, int]
 
     def __repr__(self) -> str:
         degrees = "/".join(map(str, self.degrees))
-        return f"<Piece from t = {self.t0:g} to {self.stop:g}, approximants [{degrees}]>"
+        return f"<Piece from t = {self.t0:g} to {self.t_end:g}, approximants [{degrees}]>"
 
     @cached_property
     def approximants(self) -> list[Pade]:
         """The approximants, made of the series ``(n, d + 1)`` when they are asked for."""
-        return [pade(PowerSeries(row), *self.degrees) for row in self.coeffs]
+        return [pade(PowerSeries(row), *self.degrees) for row in self.coefficients]
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,7 +69,7 @@ class Path:
         What the path is between the steps.
     success : bool
         Whether it reached its end.
-    reason : str
+    message : str
         Why it stopped.
     """
 
@@ -78,13 +78,13 @@ class Path:
     radius: np.ndarray
     pieces: list[Piece]
     success: bool
-    reason: str
+    message: str
 
     def __repr__(self) -> str:
         steps = len(self.t) - 1
         return (
             f"<Path from t = {self.t[0]:g} to {self.t[-1]:g} in {steps} steps, "
-            f"{self.x.shape[-1]} unknowns, {self.x.precision}: {self.reason}>"
+            f"{self.x.shape[-1]} unknowns, {self.x.precision}: {self.message}>"
         )
 
     def __call__(self, t: float) -> MDArray:
@@ -219,7 +219,7 @@ class _Paths:
             max_distance=np.inf,
         )  # fmt: skip
         self.start_distance = s.info.start_distance
-        self._like = s.coeffs[:0]
+        self._like = s.coefficients[:0]
         self._series = _expansions(s)
         self._times: list[list[float]] = [[self._begin] for _ in range(count)]
         self._points = [[each.point] for each in self._series]
@@ -345,8 +345,8 @@ class _Paths:
         self._plans.pop(i, None)
 
     def _accept(self, i: int, t: float, series: _Expansion) -> None:
-        coeffs = self._series[i].coeffs
-        self._pieces[i].append(Piece(float(self._t[i]), t, coeffs, _DEGREES))
+        held = self._series[i].coefficients
+        self._pieces[i].append(Piece(float(self._t[i]), t, held, _DEGREES))
         self._radii[i].append(float(self._radius[i]))
         self._times[i].append(t)
         self._points[i].append(series.point)
@@ -382,7 +382,7 @@ class _Expansion(NamedTuple):
     """
 
     point: MDArray
-    coeffs: MDArray
+    coefficients: MDArray
     values: np.ndarray
     unit: np.ndarray
     powers: np.ndarray
@@ -390,10 +390,10 @@ class _Expansion(NamedTuple):
 
 def _expansions(s: SeriesSolution) -> list[_Expansion]:
     """Return the series of paths ``(paths, n, d + 1)`` one by one; a device is read once."""
-    held = s.coeffs.to_device("cpu")
+    held = s.coefficients.to_device("cpu")
     scale = s._equations.scale
     unit, powers = (
         np.broadcast_to(part, (len(held), part.shape[1]))
         for part in (2.0**scale.unknowns, scale.powers)
     )
-    return list(map(_Expansion, s.coeffs[..., 0], held, held.to_numpy(), unit, powers))
+    return list(map(_Expansion, s.coefficients[..., 0], held, held.to_numpy(), unit, powers))

@@ -26,16 +26,18 @@ _COEFFICIENTS = (expansions.COEFFICIENTS,)
 _RADIUS = (Family("radius", 25),)
 SERIES = (
     Mutant(_SERIES + "_solver.digits:perturbed", _COEFFICIENTS, "1", precisions=NOT_OD),
-    Mutant(_SERIES + "_solver.solution:SeriesSolution.errors", _COEFFICIENTS, precisions=NOT_OD),
+    Mutant(
+        _SERIES + "_solver.solution:SeriesSolution.error_bound", _COEFFICIENTS, precisions=NOT_OD
+    ),
     Mutant(
         _SERIES + "_solver.solution:SeriesSolution.digits",
         _COEFFICIENTS,
         kind="digits",
         precisions=("d", "dd"),
     ),
-    Mutant(_SERIES + "_analysis.limits:limit", _RADIUS, "uncertainty"),
-    Mutant(_SERIES + "_analysis.radius:_best", _RADIUS, "found.uncertainty"),
-    Mutant(_SERIES + "_analysis.radius:_outward", _RADIUS, "uncertainty"),
+    Mutant(_SERIES + "_analysis.limits:limit", _RADIUS, "error_bound"),
+    Mutant(_SERIES + "_analysis.radius:_best", _RADIUS, "found.error_bound"),
+    Mutant(_SERIES + "_analysis.radius:_outward", _RADIUS, "error_bound"),
     Mutant(_SERIES + "_analysis.radius:_pole_error", (Family("radius", 60, first=100),)),
     Mutant(_SERIES + "_analysis.pade:_rounding", (Family("pade", 20),)),
     Mutant(_SERIES + "_analysis.pade:_solved", (expansions.DENOMINATORS,), "1", precisions=NOT_OD),
