@@ -130,16 +130,10 @@ def test_bad_input(function):
         function(mdqr.array([[1.0, 0.0], [np.inf, 1.0]], precision=mdqr.qd))
 
 
-def test_b_comes_second_as_scipy(multiple, rng):
+def test_b_is_read_in_either_triangle(multiple, rng):
     a, g = (cases.random(3, 3, multiple, float, rng) for _ in range(2))
     a, b = a + a.T, g @ g.T + mdqr.eye(3, precision=multiple)
-    w, v = eigh(a, b=b)
-    for found in (eigh(a, b), eigh(a, "u", b=b)):
-        assert abs(found.eigenvalues - w).max() <= 1e-25
-    assert (eigh(a, b).eigenvectors.limbs == v.limbs).all()
-    assert (eigvalsh(a, b).limbs == w.limbs).all()
-    with pytest.raises(ValueError, match='UPLO must be "L" or "U"'):
-        eigh(a, b, b=b)
+    assert abs(eigh(a, "u", b=b).eigenvalues - eigh(a, b=b).eigenvalues).max() <= 1e-25
 
 
 @pytest.mark.parametrize("uplo", ["L", "U"])

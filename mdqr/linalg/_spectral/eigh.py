@@ -11,7 +11,7 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._backend.blocks import from_native, to_native
 from mdqr._docstrings import documented
-from mdqr._errors import warn_of_precision
+from mdqr._errors import shown, warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
@@ -69,7 +69,7 @@ EighResult.__module__ = "mdqr.linalg"
 
 def eigh(
     a: Any,
-    UPLO: Any = "L",
+    UPLO: str = "L",
     *,
     b: Any = None,
     subset_by_index: Any = None,
@@ -82,12 +82,12 @@ def eigh(
     ----------
     a : array_like
         Matrices ``(..., n, n)``.
-    UPLO : {"L", "U"} or array_like, optional
-        The triangle that is read; imaginary parts of the diagonal are taken for 0. Matrices in its
-        place are `b`, which comes second in `scipy.linalg.eigh`.
+    UPLO : {"L", "U"}, optional
+        The triangle that is read; imaginary parts of the diagonal are taken for 0.
     b : array_like, optional
         Hermitian positive definite matrices ``(..., n, n)``, of which the same triangle is read:
-        the eigenvalues of ``a v = w b v`` are returned, and ``v^H b v = 1``.
+        the eigenvalues of ``a v = w b v`` are returned, and ``v^H b v = 1``. A keyword: second, as
+        in `scipy.linalg.eigh`, it would be in the place of NumPy's `UPLO`.
     subset_by_index : sequence of two int, optional
         The first and the last of the eigenvalues to compute, as in `scipy.linalg.eigh`: k
         values of n. All are found; that saves memory alone.
@@ -107,7 +107,7 @@ def eigh(
     Raises
     ------
     TypeError
-        If `data_error` is not a dict.
+        If `data_error` is not a dict, or `UPLO` not a string.
     ValueError
         If a matrix is not square, `b` is of another order, `UPLO` is neither "L" nor "U", the
         subset is none, or `data_error` has unknown keys or values.
@@ -156,7 +156,7 @@ def eigh(
     """
     found = _decomposed("eigh", a, UPLO, b, subset_by_index, precision)
     inputs, kind, n = found.inputs, found.inputs.kind, found.inputs.shape(0)[-1]
-    info = _claims("eigh", found, (a, UPLO, b), data_error)
+    info = _claims("eigh", found, (a, b), data_error)
     batch, vectors = inputs.shape(0)[:-2], found.vectors[..., found.part]
     result = EighResult(
         _values(found), inputs.wrap(vectors.reshape(kind.planes((*batch, n, vectors.shape[-1]))))
@@ -168,7 +168,7 @@ def eigh(
 @overload
 def eigvalsh(
     a: Any,
-    UPLO: Any = "L",
+    UPLO: str = "L",
     *,
     b: Any = None,
     subset_by_index: Any = None,
@@ -181,7 +181,7 @@ def eigvalsh(
 @overload
 def eigvalsh(
     a: Any,
-    UPLO: Any = "L",
+    UPLO: str = "L",
     *,
     b: Any = None,
     subset_by_index: Any = None,
@@ -194,7 +194,7 @@ def eigvalsh(
 @documented(eigh)
 def eigvalsh(
     a: Any,
-    UPLO: Any = "L",
+    UPLO: str = "L",
     *,
     b: Any = None,
     subset_by_index: Any = None,
@@ -206,8 +206,8 @@ def eigvalsh(
 
     Parameters
     ----------
-    UPLO : {"L", "U"} or array_like, optional
-        The triangle that is read, or `b`, as in `eigh`.
+    UPLO : {"L", "U"}, optional
+        The triangle that is read.
     b : array_like, optional
         Hermitian positive definite matrices, as in `eigh`.
     subset_by_index : sequence of two int, optional
@@ -242,7 +242,7 @@ def eigvalsh(
     if not return_info:
         check_data_error("eigvalsh", data_error, ("a", "b"))
         return _values(found)
-    return _values(found), _claims("eigvalsh", found, (a, UPLO, b), data_error)
+    return _values(found), _claims("eigvalsh", found, (a, b), data_error)
 
 
 class _Found(NamedTuple):
@@ -263,12 +263,9 @@ def _values(found: _Found) -> MDArray:
     return found.inputs.wrap(values.reshape(found.inputs.kind.real.planes(shape)), False)
 
 
-def _claims(
-    function: str, found: _Found, given: tuple[Any, Any, Any], data_error: Any
-) -> SpectralInfo:
-    """Return the info of what was found of the operands a, UPLO and b as they were given."""
-    a, uplo, b = given
-    operands = [a] if len(found.matrices) == 1 else [a, uplo if b is None else b]
+def _claims(function: str, found: _Found, given: tuple[Any, Any], data_error: Any) -> SpectralInfo:
+    """Return the info of what was found of the operands a and b as they were given."""
+    operands = given[: len(found.matrices)]
     inputs, checks = found.inputs, Checks()
     check_data_error(function, data_error, ("a", "b")[: len(operands)])
     errors = [
@@ -293,15 +290,23 @@ def _claims(
     return claims.info_of(inputs, held, made, found.part, shape)
 
 
+def _triangle_of(function: str, uplo: Any) -> str:
+    """Return "L" or "U"; raises for the matrix that comes second in SciPy."""
+    if not isinstance(uplo, str):
+        raise TypeError(
+            f'{function}: UPLO must be "L" or "U"; got {shown(type(uplo).__name__)}. The matrix of '
+            f"a generalised problem is a keyword: {function}(a, b=b)"
+        )
+    if uplo.upper() not in ("L", "U"):
+        raise ValueError(f'{function}: UPLO must be "L" or "U"; got {shown(uplo)}')
+    return uplo.upper()
+
+
 def _decomposed(
     function: str, a: Any, uplo: Any, b: Any, subset: Any, precision: Precision | str | None
 ) -> _Found:
     """Return the operands with all their eigenvalues and eigenvectors."""
-    if b is None and not isinstance(uplo, str):
-        uplo, b = "L", uplo
-    if not isinstance(uplo, str) or uplo.upper() not in ("L", "U"):
-        raise ValueError(f'{function}: UPLO must be "L" or "U"; got {uplo!r}')
-    uplo = uplo.upper()
+    uplo = _triangle_of(function, uplo)
     inputs = gather(*([a] if b is None else [a, b]), precision=precision)
     n, kind, xp = square_order(function, "a", inputs.shape(0)), inputs.kind, inputs.backend.xp
     part, checks, block = _part(function, subset, n), Checks(), inputs.blocks[0]
