@@ -13,11 +13,18 @@ counts. All functions take and return them.
 from __future__ import annotations
 
 import sys
+from typing import Any
 
-from mdqr._core.dtypes import DType
 from mdqr._precision import qd
 from mdqr.array_api import _namespace
 
-__all__ = ["DType"]
+__all__ = [*_namespace.become(sys.modules[__name__], qd)]
 
-_namespace.become(sys.modules[__name__], qd)
+
+def __getattr__(name: str) -> Any:
+    """Tell type checkers that names are made while this is loaded."""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__array_api_version__", "__array_namespace_info__"])

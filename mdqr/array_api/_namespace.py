@@ -12,7 +12,7 @@ from mdqr._convert.constants import e, pi
 from mdqr._core.dtypes import DType, dtype_of
 from mdqr._errors import shown
 from mdqr._precision import PRECISIONS, Precision, as_precision
-from mdqr.array_api import _arrays, _creation, _dtypes, _elementwise, _linalg
+from mdqr.array_api import _arrays, _creation, _dtypes, _elementwise, linalg, special
 
 VERSION = "2025.12"
 VERSIONS = ("2022.12", "2023.12", "2024.12", VERSION)
@@ -44,10 +44,6 @@ class Namespace(ModuleType):
 def contents(precision: Precision) -> dict[str, Any]:
     """Return what the namespace of a precision holds, by name."""
     made = _creation.Creation(precision)
-    linalg = ModuleType("mdqr.array_api.linalg", "The linalg extension of the array API.")
-    vars(linalg).update(_linalg.FUNCTIONS)
-    special = ModuleType("mdqr.array_api.special", "Functions that `scipy.special` asks for.")
-    vars(special).update(_elementwise.SPECIAL, __all__=sorted(_elementwise.SPECIAL))
     functions = vars(_arrays)
     found = {
         "precision": precision,
@@ -88,11 +84,13 @@ def namespace(precision: Precision) -> Namespace:
     return _MADE[precision]
 
 
-def become(module: ModuleType, precision: Precision) -> None:
-    """Let a module be the namespace of a precision."""
+def become(module: ModuleType, precision: Precision) -> list[str]:
+    """Let a module be the namespace of a precision, and return its public names."""
     module.__class__ = Namespace
-    vars(module).update(contents(precision))
+    held = contents(precision)
+    vars(module).update(held)
     _MADE[precision] = cast(Namespace, module)
+    return sorted(name for name in held if not name.startswith("_"))
 
 
 def checked(api_version: str | None) -> None:

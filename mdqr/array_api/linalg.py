@@ -12,18 +12,50 @@ from mdqr.array_api import _dispatch as dispatch
 from mdqr.array_api._arrays import matmul, matrix_transpose, tensordot, vecdot
 from mdqr.array_api._dtypes import astype
 
-linalg = mdqr.linalg
+ours = mdqr.linalg
+
+__all__ = [
+    "cholesky",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """Return the cross products of vectors of three values."""
-    return dispatch.call(linalg.cross, "cross", (x1, x2), axis=axis)
+    return dispatch.call(ours.cross, "cross", (x1, x2), axis=axis)
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     """Return the diagonals of matrices."""
     if dispatch.is_floating(x):
-        return linalg.diagonal(dispatch.floating(x), offset=offset)
+        return ours.diagonal(dispatch.floating(x), offset=offset)
     return dispatch.module_of(x).diagonal(x, offset, -2, -1)
 
 
@@ -31,20 +63,20 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     """Return the sums along the diagonals of matrices, of a dtype."""
     given = x if dtype is None else astype(x, dtype, copy=False)
     if dispatch.is_floating(given):
-        return linalg.trace(dispatch.floating(given), offset=offset)
+        return ours.trace(dispatch.floating(given), offset=offset)
     options = {} if dtype is None else {"dtype": dtype}
     return dispatch.as_arrays(dispatch.module_of(x).trace(given, offset, -2, -1, **options))
 
 
 def outer(x1: Any, x2: Any, /) -> Any:
     """Return all products of values of two vectors."""
-    return dispatch.call(linalg.outer, "outer", (x1, x2))
+    return dispatch.call(ours.outer, "outer", (x1, x2))
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """Return the norm of matrices."""
     (given,) = dispatch.of_floats("matrix_norm", x)
-    return linalg.matrix_norm(given, keepdims=keepdims, ord=ord)
+    return ours.matrix_norm(given, keepdims=keepdims, ord=ord)
 
 
 def vector_norm(
@@ -52,13 +84,13 @@ def vector_norm(
 ) -> Any:
     """Return the norm of vectors."""
     (given,) = dispatch.of_floats("vector_norm", x)
-    return linalg.vector_norm(given, axis=axis, keepdims=keepdims, ord=ord)
+    return ours.vector_norm(given, axis=axis, keepdims=keepdims, ord=ord)
 
 
 def matrix_power(x: Any, n: int, /) -> Any:
     """Return powers of square matrices; for negative exponents, powers of the inverse."""
     (given,) = dispatch.of_floats("matrix_power", x)
-    return linalg.matrix_power(given, n)
+    return ours.matrix_power(given, n)
 
 
 def qr(x: Any, /, *, mode: str = "reduced") -> Any:
@@ -66,53 +98,47 @@ def qr(x: Any, /, *, mode: str = "reduced") -> Any:
     if mode not in ("reduced", "complete"):
         raise ValueError(f'mode is "reduced" or "complete"; got {shown(mode)}')
     (given,) = dispatch.of_floats("qr", x)
-    return linalg.qr(given, "complete" if mode == "complete" else "reduced")
+    return ours.qr(given, "complete" if mode == "complete" else "reduced")
 
 
 def solve(x1: Any, x2: Any, /) -> Any:
     """Return the solution of systems."""
-    return linalg.solve(*dispatch.of_floats("solve", x1, x2))
+    return ours.solve(*dispatch.of_floats("solve", x1, x2))
 
 
 def cholesky(x: Any, /, *, upper: bool = False) -> Any:
     """Return Cholesky factors."""
-    return linalg.cholesky(*dispatch.of_floats("cholesky", x), upper=upper)
+    return ours.cholesky(*dispatch.of_floats("cholesky", x), upper=upper)
 
 
 def svd(x: Any, /, *, full_matrices: bool = True) -> Any:
     """Return the singular value decomposition."""
     (given,) = dispatch.of_floats("svd", x)
-    return linalg.svd(given, full_matrices)
+    return ours.svd(given, full_matrices)
 
 
 def pinv(x: Any, /, *, rtol: Any = None) -> Any:
     """Return pseudoinverses."""
-    return linalg.pinv(*dispatch.of_floats("pinv", x), rtol=rtol)
+    return ours.pinv(*dispatch.of_floats("pinv", x), rtol=rtol)
 
 
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
     """Return ranks, an array of integers."""
-    return np.asarray(linalg.matrix_rank(*dispatch.of_floats("matrix_rank", x), rtol=rtol))
-
-
-# Of one array and without options.
-_SINGLE = ("det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "slogdet", "svdvals")
+    return np.asarray(ours.matrix_rank(*dispatch.of_floats("matrix_rank", x), rtol=rtol))
 
 
 def _single(name: str) -> dispatch.Function:
+    """Return a function of one array, without options."""
+
     def function(x: Any, /) -> Any:
-        return getattr(linalg, name)(*dispatch.of_floats(name, x))
+        return getattr(ours, name)(*dispatch.of_floats(name, x))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Return `mdqr.linalg.{name}`."
     return function
 
 
-FUNCTIONS: dict[str, dispatch.Function] = {
-    function.__name__: function
-    for function in (
-        *(cross, diagonal, trace, outer, matrix_norm, vector_norm, matrix_power, qr, solve),
-        *(cholesky, matrix_rank, pinv, svd),
-        *(matmul, matrix_transpose, tensordot, vecdot),
-    )
-} | {name: _single(name) for name in _SINGLE}
+det, slogdet, inv = _single("det"), _single("slogdet"), _single("inv")
+eig, eigvals = _single("eig"), _single("eigvals")
+eigh, eigvalsh = _single("eigh"), _single("eigvalsh")
+svdvals = _single("svdvals")

@@ -105,6 +105,7 @@ SMALLER_FILES = {
     "mdqr/_io/savetxt.py": "a public function",
     "mdqr/_io/html.py": "tables of notebooks",
     "mdqr/_backend/cuda/digits.py": "what plans of products and panels derive from the limbs",
+    "mdqr/array_api/special.py": "a public module: SciPy asks for its name",
     "mdqr/array_api/_dispatch.py": "what all functions of the namespace do with their operands",
     "mdqr/_core/axes.py": "what all functions with axes share",
     "mdqr/_functions/manipulation/parts.py": "functions of one line, with their docstrings",
@@ -137,7 +138,6 @@ SMALLER_FILES = {
     "mdqr/tensorcore/_engine/rounding.py": "the roundings of one header, in NumPy",
     "mdqr/tensorcore/_input.py": "what all functions do with their operands",
     "mdqr/tensorcore/_orthogonalize.py": "a public function",
-    "mdqr/tensorcore/_plan.py": "what an algorithm shall do, as a value",
     "mdqr/tensorcore/_results.py": "what the functions return",
 }
 
