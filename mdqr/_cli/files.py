@@ -15,6 +15,7 @@ import numpy as np
 from mdqr._cli.fit import Fit
 from mdqr._cli.predict import Predictions, Residuals
 from mdqr._cli.report import (
+    HEAD,
     METHOD_FLOAT64,
     Record,
     estimate_texts,
@@ -73,7 +74,8 @@ def _write_csv(path: Path, results: Results) -> list[Path]:
 
 def _write_json(path: Path, results: Results) -> list[Path]:
     fit = results.fit
-    content = {
+    content: dict[str, Any] = {
+        **HEAD,
         "file": results.file,
         "target": fit.problem.target,
         "rows": fit.problem.a.shape[0],

@@ -9,12 +9,15 @@ from decimal import ROUND_UP, Context
 
 import numpy as np
 
+import mdqr
 from mdqr._array.array import MDArray
 from mdqr._cli.fit import Fit
 from mdqr._cli.predict import Predictions, Residuals
 
 _WIDTH = 88
 _UNKNOWN = "?"
+# What files in JSON begin with; a number for each change that old readers do not understand.
+HEAD = {"format": 1, "mdqr": mdqr.__version__}
 METHOD_FLOAT64 = "numpy.linalg.lstsq, columns of norm 1, rcond=0"
 _UP = Context(prec=2, rounding=ROUND_UP)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mdqr._cli.report import printable, table
+from mdqr._cli.report import HEAD, printable, table
 from mdqr._precision import PRECISIONS
 
 DESCRIPTION = """\
@@ -150,6 +150,7 @@ def write(path: Path, found: Any) -> None:
             parts["imag"] = row.imag.to_strings().tolist()
         rows[name] = parts | {"digits": _digits(row, errors)}
     document = {
+        **HEAD,
         "parameter": found.system.parameter,
         "t0": found.t0.to_strings().item(),
         "precision": found.coefficients.precision.name,

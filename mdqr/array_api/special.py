@@ -1,4 +1,4 @@
-"""Functions that SciPy asks a namespace for, as `scipy.special` names them; not of the standard."""
+"""Functions that SciPy takes from a namespace, named as in `scipy.special`; not of the standard."""
 
 from __future__ import annotations
 

@@ -86,8 +86,8 @@ def eigh(
         The triangle that is read; imaginary parts of the diagonal are taken for 0.
     b : array_like, optional
         Hermitian positive definite matrices ``(..., n, n)``, of which the same triangle is read:
-        the eigenvalues of ``a v = w b v`` are returned, and ``v^H b v = 1``. A keyword: second, as
-        in `scipy.linalg.eigh`, it would be in the place of NumPy's `UPLO`.
+        the eigenvalues of ``a v = w b v`` are returned, and ``v^H b v = 1``. A keyword alone,
+        since `UPLO` comes second as in NumPy; in `scipy.linalg.eigh` it is `b`.
     subset_by_index : sequence of two int, optional
         The first and the last of the eigenvalues to compute, as in `scipy.linalg.eigh`: k
         values of n. All are found; that saves memory alone.

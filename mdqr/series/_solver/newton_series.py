@@ -56,7 +56,7 @@ def newton_series(
         The last order.
     precision : Precision or str, optional
         The working precision, and the precision of the result; by default the highest of the
-        MDArrays in `x0`, `t0` and `system`, or dd if there is none.
+        MDArrays in `x0`, `t0` and `system`, or else dd.
     t0 : number or array_like, optional
         Where the series are expanded; for start points ``(..., n)`` also an array ``(...)``.
     method : {"auto", "online", "newton"}, optional

@@ -131,7 +131,7 @@ def track(
         Where it begins.
     precision : Precision or str, optional
         That of series and solutions; by default the highest of the MDArrays in `x0` and `system`,
-        or dd if there is none.
+        or else dd.
     device : str, optional
         "cpu" or "cuda".
     callback : callable, optional
