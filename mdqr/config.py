@@ -17,6 +17,7 @@ import mdqr
 from mdqr._backend import workspace
 from mdqr._backend.host import backend
 from mdqr._errors import shown
+from mdqr._stability import experimental
 
 __all__ = [
     "get_num_threads",
@@ -111,6 +112,7 @@ def num_threads(n: SupportsIndex, /) -> Iterator[None]:
         set_num_threads(before)
 
 
+@experimental
 def get_workspace() -> int | None:
     """Return the bytes that `set_workspace` has set, or None.
 
@@ -125,6 +127,7 @@ def get_workspace() -> int | None:
     return workspace.bound_set()
 
 
+@experimental
 def set_workspace(nbytes: SupportsIndex | None, /) -> None:
     """Set the memory that a call may take in addition to its operands and results.
 

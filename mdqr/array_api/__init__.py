@@ -1,5 +1,7 @@
 """The array API standard 2025.12 for multiple doubles.
 
+Experimental: it may change in any minor release, without a warning before.
+
 This module is the namespace of precision qd, ``mdqr.array_api(mdqr.od)`` that of od, and
 ``a.__array_namespace__()`` that of the precision of `a`. The precision of a namespace is that of
 arrays that are made without a dtype, of its constants, and of what it calls ``float64`` and

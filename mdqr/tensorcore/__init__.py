@@ -1,7 +1,8 @@
-"""QR factorisation with float32 data and products on tensor cores."""
+"""QR factorisation with float32 data and products on tensor cores; experimental."""
 
 from __future__ import annotations
 
+from mdqr._stability import experimental
 from mdqr.tensorcore._blocked import blocked_householder
 from mdqr.tensorcore._lowrank import LowRank, lowrank
 from mdqr.tensorcore._lstsq import LstsqInfo, LstsqResult, lstsq
@@ -31,3 +32,5 @@ def __dir__() -> list[str]:
 
 for _class in (Basis, Factors, LowRank, LstsqInfo, LstsqResult, QRInfo, QRResult):
     _class.__module__ = "mdqr.tensorcore"
+for _name in __all__:
+    experimental(globals()[_name])

@@ -70,9 +70,9 @@ def matmul(
         residues, `total` counts the columns of all of them; with `devices` each matrix is one
         block.
     devices : sequence of str, optional
-        GPUs, as "cuda:1", that share in products through residues with the one that has the
-        operands and gets the result: each forms some of its rows, with the same limbs. Rows stay
-        where they are if copying the operands would take longer.
+        Experimental. GPUs, as "cuda:1", that share in products through residues with the one that
+        has the operands and gets the result: each forms some of its rows, with the same limbs. Rows
+        stay where they are if copying the operands would take longer.
 
     Returns
     -------

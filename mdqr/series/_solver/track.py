@@ -13,6 +13,7 @@ import mdqr
 from mdqr._array.array import MDArray
 from mdqr._functions.creation import array
 from mdqr._precision import Precision
+from mdqr._stability import experimental
 from mdqr.series._analysis.pade import Pade, pade
 from mdqr.series._arithmetic.series import PowerSeries
 from mdqr.series._errors import NotASolutionError, SingularJacobianError, required
@@ -34,6 +35,7 @@ _AT_END = "the path has its end"
 _NOT_FINITE = "coefficients or derivatives leave the range of doubles"
 
 
+@experimental
 @dataclass(frozen=True, repr=False)
 class Piece:
     """A Pade approximant of each unknown in ``t - t0``, for t from t0 to `t_end`."""
@@ -53,6 +55,7 @@ class Piece:
         return [pade(PowerSeries(row), *self.degrees) for row in self.coefficients]
 
 
+@experimental
 @dataclass(frozen=True, repr=False)
 class Path:
     """A solution path from a start point.
@@ -107,6 +110,7 @@ class Path:
 Path.__module__ = Piece.__module__ = "mdqr.series"
 
 
+@experimental
 def track(
     system: System,
     x0: Any,
