@@ -27,7 +27,7 @@ def _with_note(text: str | None, note: str) -> str | None:
     if text is None:  # of python -OO
         return None
     head, blank, rest = inspect.cleandoc(text).partition("\n\n")
-    return f"{head}\n\n{note}{blank}{rest}"
+    return f"{head}\n\n{note}{blank}{rest}\n"
 
 
 class Deprecation(NamedTuple):

@@ -36,6 +36,11 @@ def __dir__() -> list[str]:
 def get_num_threads() -> int:
     """Return the number of threads of the kernels on the CPU.
 
+    Returns
+    -------
+    int
+        At least 1.
+
     Raises
     ------
     ImportError
@@ -92,6 +97,11 @@ def num_threads(n: SupportsIndex, /) -> Iterator[None]:
     n : int
         As for `set_num_threads`.
 
+    Yields
+    ------
+    None
+        The ``with`` has no value.
+
     Raises
     ------
     TypeError, ValueError, ImportError
@@ -115,6 +125,11 @@ def num_threads(n: SupportsIndex, /) -> Iterator[None]:
 @experimental
 def get_workspace() -> int | None:
     """Return the bytes that `set_workspace` has set, or None.
+
+    Returns
+    -------
+    int or None
+        None for the start value.
 
     Examples
     --------

@@ -55,8 +55,8 @@ SWITCHES = (
     'Milliseconds of Q and R with "caqr" panels, by the format of the products inside of panels '
     "(between their parts of 32 columns, here by cuBLAS in both formats) and of those between "
     "panels; tensor cores work on fp16. The last two have the caqr panel as it is. The paper's "
-    "bars are pictures; it says that tensor cores help little in the panel, and that without them in the "
-    "update its QR may be slower than cuSOLVER's."
+    "bars are pictures; it says that tensor cores help little in the panel, and that without them "
+    "in the update its QR may be slower than cuSOLVER's."
 )
 LSTSQ = (
     'Milliseconds. mdqr: `lstsq` with panels by cholesky, to float64 accuracy; "direct" is the '

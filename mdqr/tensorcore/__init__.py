@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mdqr._stability import experimental
+from mdqr import _stability
 from mdqr.tensorcore._blocked import blocked_householder
-from mdqr.tensorcore._lowrank import LowRank, lowrank
+from mdqr.tensorcore._lowrank import LowRankResult, lowrank
 from mdqr.tensorcore._lstsq import LstsqInfo, LstsqResult, lstsq
 from mdqr.tensorcore._orthogonalize import Basis, orthogonalize
 from mdqr.tensorcore._qr import qr
@@ -13,7 +13,7 @@ from mdqr.tensorcore._results import Factors, QRInfo, QRResult
 __all__ = [
     "Basis",
     "Factors",
-    "LowRank",
+    "LowRankResult",
     "LstsqInfo",
     "LstsqResult",
     "QRInfo",
@@ -30,7 +30,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-for _class in (Basis, Factors, LowRank, LstsqInfo, LstsqResult, QRInfo, QRResult):
+for _class in (Basis, Factors, LowRankResult, LstsqInfo, LstsqResult, QRInfo, QRResult):
     _class.__module__ = "mdqr.tensorcore"
 for _name in __all__:
-    experimental(globals()[_name])
+    _stability.experimental(globals()[_name])

@@ -24,7 +24,7 @@ _TOLERANCE = 16.0
 _EPS = 2.0**-52
 
 
-class LowRank(NamedTuple):
+class LowRankResult(NamedTuple):
     """An approximation ``(U * S) @ Vh``.
 
     Attributes
@@ -45,7 +45,7 @@ class LowRank(NamedTuple):
         return summary(self)
 
 
-def lowrank(a: Any, r: int, *, compute: str = "fp16") -> LowRank:
+def lowrank(a: Any, r: int, *, compute: str = "fp16") -> LowRankResult:
     """Approximate a matrix by one of rank `r`, factoring on tensor cores.
 
     Parameters
@@ -59,7 +59,7 @@ def lowrank(a: Any, r: int, *, compute: str = "fp16") -> LowRank:
 
     Returns
     -------
-    LowRank
+    LowRankResult
         ``(U, S, Vh)``, of the type of `a`.
 
     Raises
@@ -104,12 +104,12 @@ def lowrank(a: Any, r: int, *, compute: str = "fp16") -> LowRank:
     return with_fallbacks(partial(_approximated, a, rank), plan)
 
 
-def _approximated(a: Block, r: int, plan: Plan) -> LowRank:
+def _approximated(a: Block, r: int, plan: Plan) -> LowRankResult:
     if a.shape[0] < a.shape[1]:
         left, s, right = _tall(a.T, r, plan)
-        return LowRank(right.T, s, left.T)
+        return LowRankResult(right.T, s, left.T)
     left, s, right = _tall(a, r, plan)
-    return LowRank(left, s, right)
+    return LowRankResult(left, s, right)
 
 
 def _tall(a: Block, r: int, plan: Plan) -> tuple[Block, Block, Block]:

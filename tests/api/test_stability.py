@@ -28,7 +28,7 @@ def none_is_noted(monkeypatch):
 @pytest.mark.parametrize("name", EXPERIMENTAL)
 def test_docstrings_say_what_is_experimental(name):
     text = EXPERIMENTAL[name].__doc__
-    assert text.split("\n\n")[1] == NOTE
+    assert text.split("\n\n")[1].strip() == NOTE
     assert inspect.getdoc(EXPERIMENTAL[name]) == text.rstrip()
 
 
@@ -69,8 +69,8 @@ def test_the_note_stands_after_the_first_paragraph():
             2
         """
 
-    assert one.__doc__ == f"Return one.\n\n{NOTE}"
-    assert two.__doc__ == f"Return two.\n\n{NOTE}\n\nReturns\n-------\nint\n    2"
+    assert one.__doc__ == f"Return one.\n\n{NOTE}\n"
+    assert two.__doc__ == f"Return two.\n\n{NOTE}\n\nReturns\n-------\nint\n    2\n"
     one.__doc__ = None
     assert experimental(one).__doc__ is None
 
