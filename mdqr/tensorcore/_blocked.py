@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -30,9 +30,15 @@ class _Reflection(NamedTuple):
     y: Block
 
 
+@overload
+def blocked_householder(
+    a: Any, mode: Literal["reduced", "complete"] = "reduced", *, keep_factors: bool = False
+) -> QRResult: ...
+@overload
+def blocked_householder(a: Any, mode: Literal["r"], *, keep_factors: bool = False) -> Block: ...
 def blocked_householder(
     a: Any, mode: str = "reduced", *, keep_factors: bool = False
-) -> QRResult | Any:
+) -> QRResult | Block:
     """Return the QR factorisation by blocks of Householder reflections, factors in float32.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Literal, overload
 
 from mdqr._limbs.planes import Block
 from mdqr.tensorcore._algorithms.passes import Passes, finish, rescaled
@@ -15,6 +15,28 @@ from mdqr.tensorcore._plan import Plan, plan_of
 from mdqr.tensorcore._results import Factors, QRInfo, QRResult
 
 
+@overload
+def qr(
+    a: Any,
+    mode: Literal["reduced"] = "reduced",
+    *,
+    method: str = "rgs",
+    compute: str = "fp16",
+    reorthogonalize: bool = False,
+    scale: bool = True,
+    keep_factors: bool = False,
+) -> QRResult: ...
+@overload
+def qr(
+    a: Any,
+    mode: Literal["r"],
+    *,
+    method: str = "rgs",
+    compute: str = "fp16",
+    reorthogonalize: bool = False,
+    scale: bool = True,
+    keep_factors: bool = False,
+) -> Block: ...
 def qr(
     a: Any,
     mode: str = "reduced",
@@ -24,7 +46,7 @@ def qr(
     reorthogonalize: bool = False,
     scale: bool = True,
     keep_factors: bool = False,
-) -> QRResult | Any:
+) -> QRResult | Block:
     """Return the reduced QR factorisation, with products on tensor cores.
 
     Parameters

@@ -10,6 +10,7 @@ from tensorcore_cases import (
     SPECTRA,
     U32,
     blocked_householder,
+    by_blocks,
     kerr,
     kerr_criteria,
     qr,
@@ -175,7 +176,7 @@ def test_blocked(cupy, shape, mode, rng):
     for block, panel in ((1 if k < 10 else 17, "cholesky"), (128, "caqr"), (64, "geqrf")):
         for order, dtype in (("C", np.float32), ("F", np.float64)):
             a = cupy.asarray(rng.standard_normal(shape), dtype=dtype, order=order)
-            q, r = blocked_householder(a, mode, block, panel)
+            q, r = by_blocks(block, a, mode, panel=panel)
             wide = m if mode == "complete" else k
             assert (q.shape, r.shape) == ((m, wide), (wide, n))
             assert q.dtype == r.dtype == dtype

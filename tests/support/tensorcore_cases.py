@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from mdqr import tensorcore
+from mdqr.tensorcore import _blocked
 from mdqr.tensorcore._algorithms.cgls import _EPS
 from mdqr.tensorcore._engine.cuda import CudaEngine
 from mdqr.tensorcore._plan import with_panel
@@ -15,6 +17,14 @@ lstsq = with_panel(tensorcore.lstsq)
 lowrank = with_panel(tensorcore.lowrank)
 orthogonalize = with_panel(tensorcore.orthogonalize)
 blocked_householder = with_panel(tensorcore.blocked_householder)
+
+
+def by_blocks(block, *operands, **options):
+    """Return what `blocked_householder` gives with blocks of so many columns."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_blocked, "_BLOCK", block)
+        return blocked_householder(*operands, **options)
+
 
 SPECTRA = ("arithmetic", "geometric", "cluster")
 # Matrices with columns that depend on others, or nearly do, and orthogonal ones, by a generator.

@@ -12,6 +12,7 @@ from tensorcore_cases import (
     U32,
     backward_errors,
     blocked_householder,
+    by_blocks,
     equal_blocks,
     kerr,
     kerr_criteria,
@@ -21,19 +22,11 @@ from tensorcore_cases import (
 )
 
 import mdqr
-from mdqr.tensorcore import _blocked
 from mdqr.tensorcore._plan import PANELS
 
 # Backward errors are those of panels in float32, at most 11 u seen; Q is rounded to float32 once,
 # at most 2 u seen. `u sqrt(n)`, for entries of one rounding error, is the most.
 BACKWARD, ROUNDED = 32, 8
-
-
-def by_blocks(block, *operands, **options):
-    """Return what `blocked_householder` gives with blocks of so many columns."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_blocked, "_BLOCK", block)
-        return blocked_householder(*operands, **options)
 
 
 @settings(max_examples=30)
