@@ -34,12 +34,12 @@ MODULES = {
 # The names of the first release, without methods; other issues add theirs.
 PROMISED = {
     "mdqr": """
-        MDArray Precision PrecisionWarning d dd qd od
+        MDArray Precision PrecisionWarning d dd qd od pi e euler_gamma
         array asarray zeros ones full empty eye zeros_like ones_like full_like empty_like
         linspace arange vander from_limbs concatenate stack diag tril triu
         sqrt square abs sign negative reciprocal conj hypot power floor ceil rint
         maximum minimum where isfinite isnan isinf sum prod dot vdot outer trace
-        allclose array_equal polyval save load loadtxt printoptions
+        allclose array_equal polyval save load savez loadz loadtxt printoptions
         exp exp2 expm1 log log2 log10 log1p sin cos tan sinpi cospi arcsin arccos arctan arctan2
         sinh cosh tanh arcsinh arccosh arctanh cbrt gamma lgamma erf erfc logaddexp
     """,
