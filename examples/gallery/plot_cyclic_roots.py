@@ -40,7 +40,7 @@ for precision in ("d", "dd", "qd", "od"):
     solutions[precision] = newton_series(system, start, degree=DEGREE, precision=precision)
     with mpmath.workdps(150):
         binomials = [mpmath.binomial(mpmath.mpf(1) / N, k) for k in range(DEGREE + 1)]
-        found = solutions[precision].coefficients[0].to_mpmath()
+        found = solutions[precision].coeffs[0].to_mpmath()
         errors[precision] = [float(abs(x / y - 1)) for x, y in zip(found, binomials, strict=True)]
     claimed = solutions[precision].digits.min()
     largest = max(errors[precision])
@@ -64,7 +64,7 @@ rounded = PowerSeries(whole.to_numpy(), precision="od")
 orders = np.arange(8, DEGREE + 1, 5)
 reached = {"ratio": [], "extrapolated, from float64": [], "extrapolated, from octo-double": []}
 for order in orders:
-    ratio = whole.coefficients[order - 1] / whole.coefficients[order]
+    ratio = whole.coeffs[order - 1] / whole.coeffs[order]
     located = [radius(each.truncated(order), "fabry").location for each in (rounded, whole)]
     for points, point in zip(reached.values(), [ratio, *located], strict=True):
         points.append(float(abs(point + 1)))

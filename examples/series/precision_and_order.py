@@ -37,7 +37,7 @@ def main() -> None:
     print("precision  residual  order: digits claimed / true")
     for precision in (mdqr.d, mdqr.dd, mdqr.qd, mdqr.od):
         s = newton_series(system, np.ones(UNKNOWNS), degree=DEGREE, precision=precision)
-        found = s.coefficients.to_fractions()
+        found = s.coeffs.to_fractions()
         parts = []
         for k in (7, 15, 31):
             errors = [

@@ -22,14 +22,14 @@ def main() -> None:
         series = whole.truncated(degree)
         found = radius(series, "fabry")
         rounded = radius(PowerSeries(series.to_numpy(), precision="qd"), "fabry")
-        ratio = series.coefficients[-2] / series.coefficients[-1]
+        ratio = series.coeffs[-2] / series.coeffs[-1]
         poles = pade(series.truncated(32), *(min(degree, 32) // 2,) * 2).poles.values
         errors = [
             abs(float(each.real + Fraction(1, 2)))
             for each in (ratio, found.location, rounded.location, poles[0])
         ]
         print(
-            f"{degree:6}  {errors[0]:10.1e}  {errors[1]:12.1e}  {found.error_bound:11.1e}"
+            f"{degree:6}  {errors[0]:10.1e}  {errors[1]:12.1e}  {found.uncertainty:11.1e}"
             f"  {errors[2]:12.1e}  {errors[3]:12.1e}"
         )
 

@@ -115,7 +115,7 @@ def text_of(found: Any) -> str:
 
 
 def _summary(found: Any) -> str:
-    precision = found.coefficients.precision
+    precision = found.coeffs.precision
     lines = {
         "unknowns": ", ".join(map(printable, found.system.variables)),
         "precision": f"{precision.name} ({precision.digits} digits)",
@@ -125,8 +125,8 @@ def _summary(found: Any) -> str:
     if found.degree >= 4:
         radius = found.radius()
         place = complex(radius.location)
-        if np.isfinite(radius.error_bound):
-            size = f"{float(radius.value):.10g} +- {radius.error_bound:.1g}"
+        if np.isfinite(radius.uncertainty):
+            size = f"{float(radius.value):.10g} +- {radius.uncertainty:.1g}"
             lines["radius"] = f"{size}, at {place:.6g} from t0, by {radius.method}"
         elif np.isfinite(abs(place)):
             lines["radius"] = f"perhaps {float(radius.value):.3g}: these orders do not tell"
@@ -153,7 +153,7 @@ def write(path: Path, found: Any) -> None:
         **HEAD,
         "parameter": found.system.parameter,
         "t0": found.t0.to_strings().item(),
-        "precision": found.coefficients.precision.name,
+        "precision": found.coeffs.precision.name,
         "degree": found.degree,
         "digits": [int(digits) for digits in found.digits],
         "condition": found.info.condition,
@@ -165,7 +165,7 @@ def write(path: Path, found: Any) -> None:
 
 def _rows(found: Any) -> Iterator[tuple[str, Any, np.ndarray]]:
     """Return the name of each unknown, its coefficients and their errors."""
-    return zip(found.system.variables, found.coefficients, found.error_bound, strict=True)
+    return zip(found.system.variables, found.coeffs, found.error_bound, strict=True)
 
 
 def _digits(row: Any, errors: np.ndarray) -> list[int]:

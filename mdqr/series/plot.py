@@ -162,7 +162,7 @@ def convergence(info: SeriesInfo, *, ax: Any = None) -> Any:
 
 def _values(series: PowerSeries | SeriesSolution) -> np.ndarray:
     """Return float64 or complex128 rows."""
-    found = series.coefficients.to_device("cpu").to_numpy()
+    found = series.coeffs.to_device("cpu").to_numpy()
     if found.ndim > 2:
         raise ValueError(f"plots take one series or n of them; the shape is {found.shape[:-1]}")
     return found.reshape(-1, found.shape[-1])

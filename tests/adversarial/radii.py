@@ -49,7 +49,7 @@ def _judged(r, seed, index):
     if error is not None:
         verdict.note_error(error)
         return given, verdict
-    claimed = found.error_bound
+    claimed = found.uncertainty
     verdict.outcome = "claimed" if math.isfinite(claimed) else "not claimed"
     if math.isnan(claimed) or math.isnan(float(found.value)):
         verdict.note("crashed")

@@ -165,9 +165,7 @@ def powers(seed, index):
     if max(bound) > Fraction(2) ** 900:
         verdict.outcome = "out of range"
         return given, verdict
-    values = (
-        found.coefficients.real if found.coefficients.is_complex else found.coefficients
-    ).to_fractions()
+    values = (found.coeffs.real if found.coeffs.is_complex else found.coeffs).to_fractions()
     for value, right, most in zip(values, wanted, bound, strict=True):
         if abs(value - right) > factor * most + lost:
             _fail(verdict, "bound_violated", f"{float(value)} for {float(right)}")

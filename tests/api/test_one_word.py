@@ -49,11 +49,11 @@ def test_singular_values():
 
 def test_series():
     t = series.PowerSeries.identity(4, precision="dd", variable="s")
-    assert (t.variable, t.coefficients.shape) == ("s", (5,))
+    assert (t.variable, t.coeffs.shape) == ("s", (5,))
     system = series.System.from_strings(["x^2 - 1 - 3*t"], ["x"], "t")
     found = series.newton_series(system, [1], degree=8)
-    assert found.coefficients.shape == found.error_bound.shape == (1, 9)
-    assert found.radius().error_bound >= 0
+    assert found.coeffs.shape == found.error_bound.shape == (1, 9)
+    assert found.radius().uncertainty >= 0
     path = series.track(system, [1])
     assert path.message == "the path has its end"
     assert path.pieces[-1].t_end == 1.0
@@ -64,5 +64,5 @@ def test_error_bounds_of_series_are_absolute():
     system = series.System.from_strings(["x - 2^40*(1 + t)"], ["x"], "t")
     found = series.newton_series(system, [2.0**40], degree=2, precision="dd", verify=True)
     wanted = series.newton_series(system, [2.0**40], degree=2, precision="od")
-    error = abs(found.coefficients - wanted.coefficients).to_numpy()
+    error = abs(found.coeffs - wanted.coeffs).to_numpy()
     assert (error <= found.error_bound).all()

@@ -33,12 +33,12 @@ def both(system, x0, precision, **options):
 
 def assert_near(here, there, factor=8):
     """As many units of each coefficient, relative to the largest of its order."""
-    assert there.coefficients.device.startswith("cuda")
-    size = abs(here.coefficients).to_numpy().max(axis=-2, keepdims=True)
-    error = abs(there.coefficients.to_device("cpu") - here.coefficients).to_numpy()
+    assert there.coeffs.device.startswith("cuda")
+    size = abs(here.coeffs).to_numpy().max(axis=-2, keepdims=True)
+    error = abs(there.coeffs.to_device("cpu") - here.coeffs).to_numpy()
     # In d the inverse of the Jacobian is the library's, on each device another, and rounds as eps.
-    factor *= 8 if here.coefficients.precision is mdqr.d else 1
-    assert (error <= factor * here.coefficients.precision.eps * size).all()
+    factor *= 8 if here.coeffs.precision is mdqr.d else 1
+    assert (error <= factor * here.coeffs.precision.eps * size).all()
 
 
 @pytest.mark.usefixtures("host")
@@ -160,7 +160,7 @@ def test_memory_of_the_online_method(cupy):
     pool = cupy.cuda.MemoryPool()
     with cupy.cuda.using_allocator(pool.malloc):
         s = newton_series(system, np.ones(n), degree=degree, precision="od", device=cases.DEVICE)
-        assert s.coefficients.shape == (n, degree + 1)
+        assert s.coeffs.shape == (n, degree + 1)
         # What a pool holds is what was in use at once, at the least.
         assert pool.total_bytes() < (degree + 1) * n**2 * 8 * mdqr.od.limbs / 2
 
@@ -195,7 +195,7 @@ def test_arithmetic(precision):
         lambda t: (t - Fraction(3, 2)).reversion(),
         lambda t: t.shift(Fraction(1, 3)),
     ):
-        a, b = (function(t).coefficients for t in (here, there))
+        a, b = (function(t).coeffs for t in (here, there))
         error = abs(b.to_device("cpu") - a).to_numpy().max()
         assert error <= 100 * precision.eps * float(abs(a).max())
 

@@ -149,9 +149,7 @@ def test_other_modules_in_new_threads(cupy):
 
     def expanded():
         return [
-            series.newton_series(
-                system, [1, 1], degree=8, precision="qd", device="cuda"
-            ).coefficients
+            series.newton_series(system, [1, 1], degree=8, precision="qd", device="cuda").coeffs
             for _ in range(2)
         ]
 

@@ -23,7 +23,7 @@ def _coefficients(precision: Precision) -> Iterator[float]:
     n, degree = 6, 24
     system, a, _ = triangular_exponential(n, degree, mdqr.od)
     found = newton_series(system, np.ones(n), degree=degree, precision=precision)
-    values = found.coefficients.to_fractions()
+    values = found.coeffs.to_fractions()
     for k in range(degree + 1):
         exact = [x**k / math.factorial(k) for x in a]
         errors = [abs(values[i, k] - each) for i, each in enumerate(exact)]

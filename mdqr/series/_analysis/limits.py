@@ -25,13 +25,13 @@ _SAFETY, _FEW = 32.0, 24
 class Limit(NamedTuple):
     """The last of the estimates, 0-d.
 
-    `error_bound` is infinite where they do not converge; `change`, float, is by how much they
+    `uncertainty` is infinite where they do not converge; `change`, float, is by how much they
     changed at last, `is_drifting` whether changes go on smoothly without becoming less, and
     `is_growing` whether moduli do so.
     """
 
     value: MDArray
-    error_bound: float
+    uncertainty: float
     change: float
     is_drifting: bool
     is_growing: bool

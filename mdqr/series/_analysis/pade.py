@@ -138,7 +138,7 @@ def pade(series: PowerSeries, L: int, M: int) -> Pade:
         raise ValueError(f"degrees must be at least 0; got {L} and {M}")
     if series.degree < L + M:
         raise ValueError(f"[{L}/{M}] needs a series of degree {L + M}; this has {series.degree}")
-    c = series.coefficients.to_device("cpu")
+    c = series.coeffs.to_device("cpu")
     if not bool(mdqr.isfinite(c[: L + M + 1]).all()):
         raise ValueError(f"[{L}/{M}] needs finite coefficients up to order {L + M}")
     unit = Unit.of(c[: L + M + 1])

@@ -45,7 +45,7 @@ class Radius(NamedTuple):
     location : MDArray
         The singularity, complex, 0-d, relative to t0; of a pair of conjugate ones that above the
         real axis, of those that symmetry makes alike (a series in ``t^p``) the principal root.
-    error_bound : float
+    uncertainty : float
         By how much `value` may be wrong, absolute; an estimate, see the notes of `radius`. Infinite
         if the orders do not determine it.
     method : str
@@ -58,7 +58,7 @@ class Radius(NamedTuple):
 
     value: MDArray
     location: MDArray
-    error_bound: float
+    uncertainty: float
     method: str
     component: int
     components: np.ndarray
@@ -105,15 +105,15 @@ def radius(series: PowerSeries, method: str = "auto") -> Radius:
     ``t^p``, even and odd ones among them, are taken for series in ``t^p``; and all is computed in a
     unit of t in which coefficients are near one size, so that the unit of t makes no difference.
 
-    No finite number of orders determines the radius. What `error_bound` promises is
+    No finite number of orders determines the radius. What `uncertainty` promises is
 
-        ``abs(value - radius of components[component]) <= error_bound``
+        ``abs(value - radius of components[component]) <= uncertainty``
 
     for functions with finitely many poles and branch points (powers and logarithms) in some
     neighbourhood of the disk of convergence, of which the nearest make up more than half of each
     coefficient from the middle order on, and coefficients that are accurate to a few eps.
     Singularities whose distance is less than a part ``1 / degree`` of their modulus count as one,
-    anywhere between them, since these orders may not resolve them. `error_bound` is 32 or
+    anywhere between them, since these orders may not resolve them. `uncertainty` is 32 or
     more times the estimate by the changes of the last half of the orders, if errors fall at least
     as ``k^(-1/2)``, and infinite where changes do not fall, are too few, or leave more than a
     quarter of the value open: for entire functions, polynomials, two singularities that these
@@ -126,7 +126,7 @@ def radius(series: PowerSeries, method: str = "auto") -> Radius:
     >>> from mdqr import series
     >>> t = series.PowerSeries.identity(64, precision="qd")
     >>> found = series.radius((1 + 2 * t).sqrt())
-    >>> float(found.value), found.error_bound < 1e-18
+    >>> float(found.value), found.uncertainty < 1e-18
     (0.5, True)
     """
     required("radius", "series", series, PowerSeries)
@@ -138,11 +138,11 @@ def radius(series: PowerSeries, method: str = "auto") -> Radius:
     if len(series.shape) > 1:
         raise ValueError(f"one series or n of them; the shape is {series.shape}")
     parts = [series] if not series.shape else [series[i] for i in range(len(series))]
-    found = [_of_one(part.coefficients.to_device("cpu"), method) for part in parts]
+    found = [_of_one(part.coeffs.to_device("cpu"), method) for part in parts]
     values = np.array([float(abs(each.found.value)) for each in found])
     nearest = int(values.argmin())
     best, way = found[nearest]
-    return Radius(abs(best.value), best.value, best.error_bound, way, nearest, values)
+    return Radius(abs(best.value), best.value, best.uncertainty, way, nearest, values)
 
 
 def _of_one(c: MDArray, method: str) -> _Estimate:
@@ -166,22 +166,22 @@ def _of_one(c: MDArray, method: str) -> _Estimate:
     if not estimates:
         return nothing
     best = _best(estimates)
-    if best.found.error_bound > _WIDEST * float(abs(best.found.value)):
-        best = best._replace(found=best.found._replace(error_bound=math.inf))
-    if math.isinf(best.found.error_bound) and best.found.is_growing:
+    if best.found.uncertainty > _WIDEST * float(abs(best.found.value)):
+        best = best._replace(found=best.found._replace(uncertainty=math.inf))
+    if math.isinf(best.found.uncertainty) and best.found.is_growing:
         return nothing
     return best._replace(found=_outward(best.found, unit.time, stride, c.is_complex))
 
 
 def _best(estimates: list[_Estimate]) -> _Estimate:
     """Return the estimate with the least uncertainty, with more where others contradict it."""
-    best = min(estimates, key=lambda one: (one.found.error_bound, one.found.change))
-    size, error = abs(best.found.value), best.found.error_bound
+    best = min(estimates, key=lambda one: (one.found.uncertainty, one.found.change))
+    size, error = abs(best.found.value), best.found.uncertainty
     for other, _ in estimates:
         gap = float(abs(abs(other.value) - size))
-        if math.isfinite(other.error_bound) and gap > error + other.error_bound:
-            error = gap + other.error_bound
-    return best._replace(found=best.found._replace(error_bound=error))
+        if math.isfinite(other.uncertainty) and gap > error + other.uncertainty:
+            error = gap + other.uncertainty
+    return best._replace(found=best.found._replace(uncertainty=error))
 
 
 def _stride(c: MDArray) -> tuple[int, int]:
@@ -203,7 +203,7 @@ def _stride(c: MDArray) -> tuple[int, int]:
 def _outward(found: Limit, time: int, stride: int, is_complex: bool) -> Limit:
     """Return a singularity in t from that in ``t^stride / 2^time``: the principal root."""
     time, rest = divmod(time, stride)
-    place, error = ldexp(found.value, rest), math.ldexp(found.error_bound, rest)
+    place, error = ldexp(found.value, rest), math.ldexp(found.uncertainty, rest)
     if stride > 1:
         relative = error / float(abs(place))
         place = power_of(place, Fraction(1, stride))
@@ -215,7 +215,7 @@ def _outward(found: Limit, time: int, stride: int, is_complex: bool) -> Limit:
         error = float(abs(place)) * (max(low, high) + _ROUNDED * place.precision.eps)
     # What underflows is not zero.
     error = max(math.ldexp(error, time), np.nextafter(0.0, 1.0)) if error else 0.0
-    return found._replace(value=ldexp(place, time), error_bound=float(error))
+    return found._replace(value=ldexp(place, time), uncertainty=float(error))
 
 
 def _fabry(c: MDArray) -> Limit | None:
@@ -282,11 +282,11 @@ def _extrapolated(
     place_of_best = int(np.argmin([one.change for one in found]))
     best = found[place_of_best]
     if any(one.is_drifting for one in found[place_of_best : place_of_best + 3]):
-        best = best._replace(error_bound=math.inf)
+        best = best._replace(uncertainty=math.inf)
     if d < _FEWEST:
         # So few orders do not tell singularities apart that are nearer than this.
-        error = max(best.error_bound, _NEAR * float(abs(best.value)))
-        best = best._replace(error_bound=error)
+        error = max(best.uncertainty, _NEAR * float(abs(best.value)))
+        best = best._replace(uncertainty=error)
     return best._replace(value=best.value.astype(dtype=complex))
 
 

@@ -40,7 +40,7 @@ class PowerSeries:
 
     Attributes
     ----------
-    coefficients : MDArray
+    coeffs : MDArray
         The coefficients, ``(..., d + 1)``.
     degree : int
         d.
@@ -53,11 +53,11 @@ class PowerSeries:
     >>> t = PowerSeries.identity(4, precision="qd")
     >>> 1 / (1 - t)
     1 + t + t^2 + t^3 + t^4 + O(t^5)
-    >>> (1 + t).sqrt().coefficients.to_fractions()[2]
+    >>> (1 + t).sqrt().coeffs.to_fractions()[2]
     Fraction(-1, 8)
     """
 
-    __slots__ = ("coefficients", "variable")
+    __slots__ = ("coeffs", "variable")
     __array_ufunc__ = None  # NumPy's operators give way to these
 
     def __init__(
@@ -72,7 +72,7 @@ class PowerSeries:
             raise ValueError(
                 f"a series needs coefficients along the last axis; the shape is {coeffs.shape}"
             )
-        self.coefficients, self.variable = coeffs, variable
+        self.coeffs, self.variable = coeffs, variable
 
     @classmethod
     def identity(
@@ -106,7 +106,7 @@ class PowerSeries:
     @classmethod
     def _of(cls, coeffs: MDArray, name: str) -> PowerSeries:
         series = object.__new__(cls)
-        series.coefficients, series.variable = coeffs, name
+        series.coeffs, series.variable = coeffs, name
         return series
 
     # -- what it is ------------------------------------------------------------------------------
@@ -114,17 +114,17 @@ class PowerSeries:
     @property
     def degree(self) -> int:
         """The last order kept."""
-        return self.coefficients.shape[-1] - 1
+        return self.coeffs.shape[-1] - 1
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the array of series."""
-        return self.coefficients.shape[:-1]
+        return self.coeffs.shape[:-1]
 
     @property
     def precision(self) -> Precision:
         """The precision of the coefficients."""
-        return self.coefficients.precision
+        return self.coeffs.precision
 
     def __len__(self) -> int:
         if not self.shape:
@@ -135,17 +135,17 @@ class PowerSeries:
         key = key if isinstance(key, tuple) else (key,)
         if Ellipsis not in key:
             key = (*key, Ellipsis)
-        return self._like(self.coefficients[(*key, slice(None))])
+        return self._like(self.coeffs[(*key, slice(None))])
 
     def __repr__(self) -> str:
         if self.shape:
             return f"<PowerSeries of shape {self.shape}, degree {self.degree}, {self.precision}>"
-        return series_text(self.coefficients.to_device("cpu").to_numpy(), self.variable)
+        return series_text(self.coeffs.to_device("cpu").to_numpy(), self.variable)
 
     # -- arithmetic ------------------------------------------------------------------------------
 
     def __neg__(self) -> PowerSeries:
-        return self._like(-self.coefficients)
+        return self._like(-self.coeffs)
 
     def __pos__(self) -> PowerSeries:
         return self
@@ -163,14 +163,14 @@ class PowerSeries:
 
     def __mul__(self, other: Any) -> PowerSeries:
         if not isinstance(other, PowerSeries):
-            return self._like(self.coefficients * _factor(other))
-        return self._like(multiply(*_aligned(self.coefficients, other.coefficients)))
+            return self._like(self.coeffs * _factor(other))
+        return self._like(multiply(*_aligned(self.coeffs, other.coeffs)))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> PowerSeries:
         if not isinstance(other, PowerSeries):
-            return self._like(self.coefficients / _factor(other))
+            return self._like(self.coeffs / _factor(other))
         return self * other.reciprocal()
 
     def __rtruediv__(self, other: Any) -> PowerSeries:
@@ -184,16 +184,16 @@ class PowerSeries:
         """
         r, fraction = functions.exponent_of(exponent)
         precision = max(self.precision, r.precision) if r is exponent else self.precision
-        kind = complex if self.coefficients.is_complex or r.is_complex else None
-        base = self._like(self.coefficients.astype(precision))
+        kind = complex if self.coeffs.is_complex or r.is_complex else None
+        base = self._like(self.coeffs.astype(precision))
         # Products lose an eps each: of high powers more than the power of c_0 does.
         if (
             fraction is not None
             and fraction.denominator == 1
-            and (abs(fraction) <= _PRODUCTS or bool((base.coefficients[..., 0] == 0).any()))
+            and (abs(fraction) <= _PRODUCTS or bool((base.coeffs[..., 0] == 0).any()))
         ):
-            return self._like(base._integer_power(int(fraction)).coefficients.astype(dtype=kind))
-        return self._like(functions.power(base.coefficients.astype(dtype=kind), exponent))
+            return self._like(base._integer_power(int(fraction)).coeffs.astype(dtype=kind))
+        return self._like(functions.power(base.coeffs.astype(dtype=kind), exponent))
 
     def _integer_power(self, exponent: int) -> PowerSeries:
         if exponent < 0:
@@ -205,16 +205,14 @@ class PowerSeries:
             exponent >>= 1
             if exponent:
                 base = base * base
-        return self._like(functions.ones(self.coefficients)) if found is None else found
+        return self._like(functions.ones(self.coeffs)) if found is None else found
 
     def _linear(self, other: Any, function: Callable[[Any, Any], Any]) -> PowerSeries:
         if isinstance(other, PowerSeries):
             orders = 1 + min(self.degree, other.degree)
-            return self._like(
-                function(self.coefficients[..., :orders], other.coefficients[..., :orders])
-            )
-        head = function(self.coefficients[..., :1], _factor(other))
-        rest = self.coefficients[..., 1:]
+            return self._like(function(self.coeffs[..., :orders], other.coeffs[..., :orders]))
+        head = function(self.coeffs[..., :1], _factor(other))
+        rest = self.coeffs[..., 1:]
         if head.shape[:-1] != rest.shape[:-1]:
             rest = rest + functions.zeros(head, 1)
         return self._like(concatenate([head, rest], axis=-1))
@@ -226,23 +224,19 @@ class PowerSeries:
 
     def truncated(self, degree: int) -> PowerSeries:
         """Return the series up to a degree, at most its own."""
-        return self._like(self.coefficients[..., : _degree(degree) + 1])
+        return self._like(self.coeffs[..., : _degree(degree) + 1])
 
     def extended(self, degree: int) -> PowerSeries:
         """Return the series with zeros up to a degree, at least its own."""
-        return self._like(
-            functions.extended(self.coefficients, 1 + max(_degree(degree), self.degree))
-        )
+        return self._like(functions.extended(self.coeffs, 1 + max(_degree(degree), self.degree)))
 
     def deriv(self) -> PowerSeries:
         """Return the derivative, of one degree less; of degree 0 it is 0."""
-        return self._like(functions.derivative(self.coefficients))
+        return self._like(functions.derivative(self.coeffs))
 
     def integ(self, constant: Any = 0) -> PowerSeries:
         """Return the integral with a constant, of one degree more."""
-        return self._like(
-            functions.integral(self.coefficients, self.coefficients[..., 0] * 0 + constant)
-        )
+        return self._like(functions.integral(self.coeffs, self.coeffs[..., 0] * 0 + constant))
 
     def __call__(self, t: Any) -> Any:
         """Evaluate at numbers, or at a series: the composition.
@@ -262,14 +256,14 @@ class PowerSeries:
 
     def _at(self, t: Any) -> MDArray:
         point = self._number(t)
-        found = self.coefficients[..., -1] + point * 0
+        found = self.coeffs[..., -1] + point * 0
         for k in range(self.degree - 1, -1, -1):
-            found = found * point + self.coefficients[..., k]
+            found = found * point + self.coeffs[..., k]
         return found
 
     def _number(self, x: Any) -> MDArray:
         given = x if isinstance(x, MDArray) else array(x, precision=self.precision)
-        return given.to_device(self.coefficients.device)
+        return given.to_device(self.coeffs.device)
 
     def compose(self, inner: PowerSeries) -> PowerSeries:
         """Return ``self(inner(t))``.
@@ -282,7 +276,7 @@ class PowerSeries:
             If `inner` has a constant term.
         """
         required("compose", "inner", inner, PowerSeries)
-        if bool((inner.coefficients[..., 0] != 0).any()):
+        if bool((inner.coeffs[..., 0] != 0).any()):
             raise ValueError(
                 "the inner series has a constant term: all orders of the outer one would count; "
                 "use shift first"
@@ -291,10 +285,10 @@ class PowerSeries:
 
     def _composed(self, inner: PowerSeries) -> PowerSeries:
         degree = min(self.degree, inner.degree)
-        found = self._like(self.coefficients[..., degree : degree + 1]).extended(degree)
+        found = self._like(self.coeffs[..., degree : degree + 1]).extended(degree)
         for k in range(degree - 1, -1, -1):
-            found = found * inner.truncated(degree) + self.coefficients[..., k]
-        return self._of(found.coefficients, inner.variable)
+            found = found * inner.truncated(degree) + self.coeffs[..., k]
+        return self._of(found.coeffs, inner.variable)
 
     def reversion(self) -> PowerSeries:
         """Return the series g with ``self(g(t)) = t``, by Newton's iteration.
@@ -306,7 +300,7 @@ class PowerSeries:
         ValueError
             If the constant term is not zero, or the term of order 1 is.
         """
-        head = self.coefficients[..., :2]
+        head = self.coeffs[..., :2]
         if self.degree < 1 or bool(((head[..., 0] != 0) | (head[..., 1] == 0)).any()):
             raise ValueError("a series to revert starts with its term of order 1, which is not 0")
         slope = self.deriv()
@@ -315,7 +309,7 @@ class PowerSeries:
             wide = min(2 * found.degree + 1, self.degree)
             g = found.extended(wide)
             left = self.truncated(wide)._composed(g)
-            left.coefficients[..., 1] -= 1
+            left.coeffs[..., 1] -= 1
             # The missing last order of the derivative meets a zero.
             found = g - left / slope.extended(wide)._composed(g)
         return found
@@ -327,8 +321,7 @@ class PowerSeries:
         """
         point = self._number(t1).to_device("cpu")
         return self._like(
-            self.coefficients
-            @ shift_matrix(point, self.degree + 1).to_device(self.coefficients.device)
+            self.coeffs @ shift_matrix(point, self.degree + 1).to_device(self.coeffs.device)
         )
 
     # -- functions -------------------------------------------------------------------------------
@@ -341,12 +334,12 @@ class PowerSeries:
         ZeroDivisionError
             If a constant coefficient is zero, as all powers but natural ones do.
         """
-        return self._like(functions.reciprocal(self.coefficients))
+        return self._like(functions.reciprocal(self.coeffs))
 
     def sqrt(self) -> PowerSeries:
         """Return the square root, starting from the root of the constant term."""
-        first = sqrt(self.coefficients[..., 0])
-        return self._like(functions.power(self.coefficients, 0.5, first))
+        first = sqrt(self.coeffs[..., 0])
+        return self._like(functions.power(self.coeffs, 0.5, first))
 
     def root(self, n: int) -> PowerSeries:
         """Return the n-th root, from the principal one of the constant term."""
@@ -354,49 +347,49 @@ class PowerSeries:
             raise ValueError(f"the root must be a natural number; got {n}")
         if n == 1:
             return self
-        return self._like(functions.power(self.coefficients, Fraction(1, n)))
+        return self._like(functions.power(self.coeffs, Fraction(1, n)))
 
     def exp(self) -> PowerSeries:
         """Return the exponential."""
-        return self._like(functions.exp(self.coefficients))
+        return self._like(functions.exp(self.coeffs))
 
     def log(self) -> PowerSeries:
         """Return the logarithm; the constant term may not be zero."""
-        return self._like(functions.log(self.coefficients))
+        return self._like(functions.log(self.coeffs))
 
     def sin(self) -> PowerSeries:
         """Return the sine."""
-        return self._like(functions.sin_cos(self.coefficients)[0])
+        return self._like(functions.sin_cos(self.coeffs)[0])
 
     def cos(self) -> PowerSeries:
         """Return the cosine."""
-        return self._like(functions.sin_cos(self.coefficients)[1])
+        return self._like(functions.sin_cos(self.coeffs)[1])
 
     def tan(self) -> PowerSeries:
         """Return the tangent."""
-        return self._like(functions.tan(self.coefficients))
+        return self._like(functions.tan(self.coeffs))
 
     def arcsin(self) -> PowerSeries:
         """Return the inverse sine."""
-        return self._like(functions.arcsin(self.coefficients))
+        return self._like(functions.arcsin(self.coeffs))
 
     def arccos(self) -> PowerSeries:
         """Return the inverse cosine."""
-        return self._like(functions.arccos(self.coefficients))
+        return self._like(functions.arccos(self.coeffs))
 
     def arctan(self) -> PowerSeries:
         """Return the inverse tangent."""
-        return self._like(functions.arctan(self.coefficients))
+        return self._like(functions.arctan(self.coeffs))
 
     # -- to other packages -----------------------------------------------------------------------
 
     def to_numpy(self) -> np.ndarray:
         """Return the coefficients rounded to float64 or complex128, ``(..., d + 1)``."""
-        return self.coefficients.to_device("cpu").to_numpy()
+        return self.coeffs.to_device("cpu").to_numpy()
 
     def to_mpmath(self) -> np.ndarray:
         """Return the coefficients as an object array of mpmath numbers, exactly."""
-        return self.coefficients.to_device("cpu").to_mpmath()
+        return self.coeffs.to_device("cpu").to_mpmath()
 
     def to_sympy(self, variable: Any = None) -> Any:
         """Return the polynomial of one series as a SymPy expression, without its O.
@@ -415,9 +408,7 @@ class PowerSeries:
             raise ValueError(f"to_sympy takes one series; the shape is {self.shape}")
         import sympy
 
-        return to_sympy(
-            self.coefficients, sympy.Symbol(self.variable) if variable is None else variable
-        )
+        return to_sympy(self.coeffs, sympy.Symbol(self.variable) if variable is None else variable)
 
 
 PowerSeries.__module__ = "mdqr.series"

@@ -153,9 +153,7 @@ def newton_series(
         return found
     # About the same point: t0 as given may have more digits than the precision.
     first = found.without_noise[..., 0]
-    found._compare(
-        newton_series(system, first, degree=degree, precision=higher, t0=point).coefficients
-    )
+    found._compare(newton_series(system, first, degree=degree, precision=higher, t0=point).coeffs)
     _warn(found, precision)
     return found
 

@@ -65,7 +65,7 @@ class SeriesSolution:
 
     Attributes
     ----------
-    coefficients : MDArray
+    coeffs : MDArray
         Coefficients ``(..., n, d + 1)`` of powers of ``t - t0``.
     t0 : MDArray
         Where the series are expanded, 0-d or an array of the shape of the batch.
@@ -75,7 +75,7 @@ class SeriesSolution:
         How they were found.
     """
 
-    coefficients: MDArray
+    coeffs: MDArray
     t0: MDArray
     system: System
     info: SeriesInfo
@@ -104,9 +104,7 @@ class SeriesSolution:
         self._precision, self._equations = precision, equations
         self._start, self._values = start, values
         self._better = None
-        self.coefficients = self._given(
-            values[..., : equations.variables, :], equations.scale.unknowns
-        )
+        self.coeffs = self._given(values[..., : equations.variables, :], equations.scale.unknowns)
         return self
 
     def _powers(self, scale: np.ndarray) -> np.ndarray:
@@ -149,7 +147,7 @@ class SeriesSolution:
     @property
     def degree(self) -> int:
         """The last order."""
-        return self.coefficients.shape[-1] - 1
+        return self.coeffs.shape[-1] - 1
 
     def __getitem__(self, key: str | int) -> PowerSeries:
         """Return the series of one unknown, by its name or place."""
@@ -157,12 +155,12 @@ class SeriesSolution:
             if key not in self.system.variables:
                 raise KeyError(f"no unknown {key!r}; there are {some_names(self.system.variables)}")
             key = self.system.variables.index(key)
-        return PowerSeries(self.coefficients[..., key, :], variable=self._variable)
+        return PowerSeries(self.coeffs[..., key, :], variable=self._variable)
 
     def __call__(self, t: Any) -> MDArray:
         """Return the values ``(..., n)`` of the truncated series at a number t."""
         point = (t if isinstance(t, MDArray) else self.t0 * 0 + t) - self.t0
-        return PowerSeries(self.coefficients)(point[..., None] if point.ndim else point)
+        return PowerSeries(self.coeffs)(point[..., None] if point.ndim else point)
 
     def residual(self) -> MDArray:
         """Return the residuals of the orders of the equations, ``(..., m, d + 1)``.
@@ -186,7 +184,7 @@ class SeriesSolution:
                     sizes, errors = (np.ldexp(each, powers) for each in (sizes, errors))
                 errors = errors + lost
         else:
-            found, better = (x.to_device("cpu") for x in (self.coefficients, self._better))
+            found, better = (x.to_device("cpu") for x in (self.coeffs, self._better))
             # The rounding of the difference, and of what it is compared with.
             sizes, errors = abs(found).to_numpy(), abs(better - found).to_numpy() * (1 + 2.0**-20)
         right = np.isfinite(sizes) & np.isfinite(errors)
@@ -217,11 +215,11 @@ class SeriesSolution:
 
     def to_numpy(self) -> np.ndarray:
         """Return the coefficients rounded to float64 or complex128, ``(..., n, d + 1)``."""
-        return self.coefficients.to_device("cpu").to_numpy()
+        return self.coeffs.to_device("cpu").to_numpy()
 
     def to_mpmath(self) -> np.ndarray:
         """Return the coefficients as an object array of mpmath numbers, exactly."""
-        return self.coefficients.to_device("cpu").to_mpmath()
+        return self.coeffs.to_device("cpu").to_mpmath()
 
     def to_sympy(self) -> dict[Any, Any]:
         """Return the polynomials in ``t - t0`` of one path, by the symbols of the unknowns.
@@ -231,16 +229,14 @@ class SeriesSolution:
         ValueError
             If it is a batch.
         """
-        if self.coefficients.ndim > 2:
-            raise ValueError(
-                f"to_sympy takes one path; the batch is {self.coefficients.shape[:-2]}"
-            )
+        if self.coeffs.ndim > 2:
+            raise ValueError(f"to_sympy takes one path; the batch is {self.coeffs.shape[:-2]}")
         import sympy
 
         variable = sympy.Symbol(self.system.parameter)
         return {
             sympy.Symbol(name): to_sympy(row, variable, self.t0)
-            for name, row in zip(self.system.variables, self.coefficients, strict=True)
+            for name, row in zip(self.system.variables, self.coeffs, strict=True)
         }
 
     def pade(self, L: int, M: int) -> list[Pade]:
@@ -256,7 +252,7 @@ class SeriesSolution:
         """The coefficients, with zeros for those that may be rounding errors alone."""
         xp = self._equations.backend.xp
         sizes, errors = map(xp.asarray, self._errors)
-        return where(sizes <= errors, self.coefficients * 0, self.coefficients)
+        return where(sizes <= errors, self.coeffs * 0, self.coeffs)
 
 
 for _class in (SeriesInfo, SeriesSolution):

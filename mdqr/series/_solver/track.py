@@ -42,7 +42,7 @@ class Piece:
 
     t0: float
     t_end: float
-    coefficients: MDArray
+    coeffs: MDArray
     degrees: tuple[int, int]
 
     def __repr__(self) -> str:
@@ -52,7 +52,7 @@ class Piece:
     @cached_property
     def approximants(self) -> list[Pade]:
         """The approximants, made of the series ``(n, d + 1)`` when they are asked for."""
-        return [pade(PowerSeries(row), *self.degrees) for row in self.coefficients]
+        return [pade(PowerSeries(row), *self.degrees) for row in self.coeffs]
 
 
 @experimental
@@ -223,7 +223,7 @@ class _Paths:
             max_distance=np.inf,
         )  # fmt: skip
         self.start_distance = s.info.start_distance
-        self._like = s.coefficients[:0]
+        self._like = s.coeffs[:0]
         self._series = _expansions(s)
         self._times: list[list[float]] = [[self._begin] for _ in range(count)]
         self._points = [[each.point] for each in self._series]
@@ -349,7 +349,7 @@ class _Paths:
         self._plans.pop(i, None)
 
     def _accept(self, i: int, t: float, series: _Expansion) -> None:
-        held = self._series[i].coefficients
+        held = self._series[i].coeffs
         self._pieces[i].append(Piece(float(self._t[i]), t, held, _DEGREES))
         self._radii[i].append(float(self._radius[i]))
         self._times[i].append(t)
@@ -386,7 +386,7 @@ class _Expansion(NamedTuple):
     """
 
     point: MDArray
-    coefficients: MDArray
+    coeffs: MDArray
     values: np.ndarray
     unit: np.ndarray
     powers: np.ndarray
@@ -394,10 +394,10 @@ class _Expansion(NamedTuple):
 
 def _expansions(s: SeriesSolution) -> list[_Expansion]:
     """Return the series of paths ``(paths, n, d + 1)`` one by one; a device is read once."""
-    held = s.coefficients.to_device("cpu")
+    held = s.coeffs.to_device("cpu")
     scale = s._equations.scale
     unit, powers = (
         np.broadcast_to(part, (len(held), part.shape[1]))
         for part in (2.0**scale.unknowns, scale.powers)
     )
-    return list(map(_Expansion, s.coefficients[..., 0], held, held.to_numpy(), unit, powers))
+    return list(map(_Expansion, s.coeffs[..., 0], held, held.to_numpy(), unit, powers))
