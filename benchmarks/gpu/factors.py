@@ -53,8 +53,8 @@ def factorisations(options: Options) -> Iterator[Row]:
         for field, dtype in FIELDS.items():
             for p in PRECISIONS:
                 a = draw((n, n), p, dtype)
-                r_only = milliseconds(partial(qr, a, "r", check_finite=False), 5)
-                both = milliseconds(partial(qr, a, check_finite=False), 5)
+                r_only = milliseconds(partial(qr, a, "r", check=False), 5)
+                both = milliseconds(partial(qr, a, check=False), 5)
                 aim = QR_AIMS.get(p.name) if (n, field) == (1024, "real") else None
                 yield row(f"R, {field}", "mdqr", p.name, f"{n}", r_only)
                 yield row(f"Q and R, {field}", "mdqr", p.name, f"{n}", both, aim=aim)
@@ -75,7 +75,7 @@ def accuracy(options: Options) -> Iterator[Row]:
         for field, dtype in FIELDS.items():
             for p in PRECISIONS:
                 a = draw((n, n), p, dtype)
-                Q, R = qr(a, check_finite=False)
+                Q, R = qr(a, check=False)
                 some = np.linspace(0, n - 1, SAMPLES).astype(int)
                 backend, complexes = for_block(a.limbs), dtype is complex
                 flags = {"kind": Kind(p.limbs, complexes)}
@@ -110,7 +110,7 @@ def phases(options: Options) -> Iterator[Row]:
         for field, dtype in FIELDS.items():
             for p in MULTIPLE:
                 a = draw((n, n), p, dtype)
-                backend, call = for_block(a.limbs), partial(qr, a, check_finite=False)
+                backend, call = for_block(a.limbs), partial(qr, a, check=False)
                 kernels = backend.kernels
                 with mock.patch.object(kernels, "launch", wraps=kernels.launch) as launch:
                     call()
@@ -134,7 +134,7 @@ def substitution(options: Options) -> Iterator[Row]:
         for field, dtype in FIELDS.items():
             for p in PRECISIONS:
                 if n == 1024:
-                    a = qr(draw((n, n), p, dtype), "r", check_finite=False)
+                    a = qr(draw((n, n), p, dtype), "r", check=False)
                 else:
                     one = mdqr.eye(n, precision=p, dtype=dtype, device="cuda")
                     a = mdqr.triu(draw((n, n), p, dtype)) * 2.0**-7 + one

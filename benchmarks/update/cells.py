@@ -51,7 +51,7 @@ class Numbers:
     def factor(self, a: Any, mode: str) -> Any:
         """Return ``(Q, R)`` or R."""
         if not self.native:
-            return qr(a, mode, check_finite=False)
+            return qr(a, mode, check=False)
         return self.xp.linalg.qr(a, mode)
 
     def join(self, parts: list[Any], axis: int) -> Any:

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tile_widths import tiles
 
 import mdqr
 from mdqr.linalg import qr, qr_factor
@@ -102,8 +101,7 @@ def test_acceptance_at_300_by_200(precision, dtype, rng):
 @pytest.mark.parametrize("tile", [1, 5, 100])
 def test_every_tile_width_is_accurate(multiple, dtype, tile, rng):
     a = cases.random(33, 21, multiple, dtype, rng)
-    with tiles(tile):
-        accept(a, *qr(a))
+    accept(a, *qr(a, tile=tile))
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4), (2, 3, 5), (2, 2, 5, 3)], ids=str)
@@ -159,12 +157,11 @@ def test_raw_reflectors_give_the_factorisation(precision, dtype, rng):
 def test_batches_have_the_bits_of_single_matrices(multiple, dtype, rng):
     parts = [cases.random(11, 6, multiple, dtype, rng) for _ in range(6)]
     a = mdqr.stack(parts).reshape(2, 3, 11, 6)
-    with tiles(4):
-        Q, R = qr(a)
-        for i, part in enumerate(parts):
-            q, r = qr(part)
-            assert_same_bits(Q[divmod(i, 3)], q)
-            assert_same_bits(R[divmod(i, 3)], r)
+    Q, R = qr(a, tile=4)
+    for i, part in enumerate(parts):
+        q, r = qr(part, tile=4)
+        assert_same_bits(Q[divmod(i, 3)], q)
+        assert_same_bits(R[divmod(i, 3)], r)
 
 
 def test_zero_columns(precision, dtype, rng):
@@ -208,12 +205,11 @@ def test_check_names_the_matrix_of_a_batch(multiple):
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_without_check_nan_goes_through(precision, dtype, bad, rng):
     a = cases.random(20, 12, precision, dtype, rng)
-    with tiles(5):
-        clean = qr(a, "r")
+    clean = qr(a, "r", tile=5)
     a[2, 3] = bad
-    with warnings.catch_warnings(), tiles(5):
+    with warnings.catch_warnings():
         warnings.simplefilter("error")
-        Q, R = qr(a, check_finite=False)
+        Q, R = qr(a, check=False, tile=5)
     assert np.isnan(R[:, 3].to_numpy()).any()
     assert np.isnan(Q.to_numpy()).any()
     if precision > mdqr.d:
@@ -227,7 +223,7 @@ def test_without_check_nothing_warns_in_any_mode(precision, dtype, bad, mode, rn
     a[2, 1] = bad
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = qr(a, mode, check_finite=False)
+        found = qr(a, mode, check=False)
     # h of the raw mode holds the transpose.
     r = found[0].mT if mode == "raw" else found if mode == "r" else found[1]
     assert not np.isfinite(r[:2, 1].to_numpy()).all()
@@ -237,7 +233,7 @@ def test_a_norm_beyond_the_range_raises(precision):
     a = mdqr.full((4, 2), 1.5e308, precision=precision)
     with pytest.raises(np.linalg.LinAlgError, match="column 0 of R is beyond the largest double"):
         qr(a)
-    assert np.isinf(qr(a, "r", check_finite=False)[0, 0].to_numpy())
+    assert np.isinf(qr(a, "r", check=False)[0, 0].to_numpy())
 
 
 @pytest.mark.parametrize(
@@ -245,12 +241,22 @@ def test_a_norm_beyond_the_range_raises(precision):
     [
         ({"mode": "full"}, "mode must be one of 'reduced', 'complete', 'r', 'raw'; got 'full'"),
         ({"method": "lapack"}, 'method must be "auto", "householder" or "refine"; got'),
+        ({"tile": 0}, "tile must be a positive integer or None; got 0"),
+        ({"tile": 2.5}, "tile must be a positive integer or None; got 2.5"),
+        ({"tile": True}, "tile must be a positive integer or None; got True"),
         ({"precision": "xd"}, "precision must be one of"),
     ],
 )
 def test_unknown_options(options, message):
     with pytest.raises(ValueError, match=message):
         qr(np.eye(2), **options)
+
+
+@pytest.mark.parametrize("tile", [np.int64(4), np.uint8(4), np.array(4)], ids=repr)
+def test_integers_of_numpy_are_tile_widths(tile, rng):
+    a = cases.random(11, 9, mdqr.qd, float, rng)
+    assert_same_bits(qr(a, "r", tile=tile), qr(a, "r", tile=4))
+    assert_same_bits(qr_factor(a, tile=tile).R, qr(a, "r", tile=4))
 
 
 @pytest.mark.parametrize("function", [qr, qr_factor])
@@ -303,8 +309,7 @@ def test_views_of_any_strides(multiple, dtype, rng):
 
 def test_callback_counts_the_columns(multiple):
     calls = []
-    with tiles(4):
-        qr(mdqr.eye(10, precision=multiple), callback=lambda *call: calls.append(call))
+    qr(mdqr.eye(10, precision=multiple), tile=4, callback=lambda *call: calls.append(call))
     assert calls == [("factor", 4, 10), ("factor", 8, 10), ("factor", 10, 10)]
 
 

@@ -8,7 +8,6 @@ from fractions import Fraction
 import linalg_cases as cases
 import numpy as np
 import pytest
-from tile_widths import tiles
 
 import mdqr
 from mdqr import PrecisionWarning
@@ -37,8 +36,7 @@ def test_implicit_products(precision, dtype, rng):
     a = cases.random(17, 9, precision, dtype, rng)
     x = cases.random(17, 4, precision, dtype, rng)
     y = cases.random(9, 4, precision, dtype, rng)
-    with tiles(4):
-        f = qr_factor(a)
+    f = qr_factor(a, tile=4)
     Q, full = f.q(), f.q("complete")
     # 20 n eps for the implicit and for the explicit Q, times norms below 10.
     bound = 40 * 9 * precision.eps * 10
@@ -74,8 +72,7 @@ def test_factor_solves(precision, dtype, rng):
 def test_operands_of_a_higher_precision_are_rounded(multiple, dtype, rng):
     """Rounded to the factorisation's precision, ties by what follows; not cut off after a limb."""
     lower = max(p for p in PRECISIONS if p < multiple)
-    with tiles(2):
-        f = qr_factor(cases.random(9, 5, lower, dtype, rng))
+    f = qr_factor(cases.random(9, 5, lower, dtype, rng), tile=2)
     b = cases.random(9, 2, multiple, dtype, rng)
     # What follows any limb is half its unit and more, or a tie at the end.
     planes = np.broadcast_to(

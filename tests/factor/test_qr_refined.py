@@ -199,18 +199,19 @@ def test_bounds_of_a_sweep_are_above_the_errors_it_left(multiple, dtype, rng, mo
 
 
 def test_auto_refines_where_the_table_says_so(multiple, dtype, rng, monkeypatch):
-    """Without a warning where reflections are taken."""
+    """Without a warning where reflections are taken, and not for a tile that is given."""
     a = cases.random(35, 17, multiple, dtype, rng)
     singular = mdqr.concatenate([a[:, :16], a[:, :1]], axis=1)
-    reflections = {"auto": qr(a), "singular": qr(singular)}
+    reflections = {"auto": qr(a), "tile": qr(a, tile=8), "singular": qr(singular)}
     monkeypatch.setattr(tuning, "LEAST_REFINED", 17)
     kind = gather(a, precision=None).kind
     monkeypatch.setattr(tuning, "REFINED_QR", {"cpu": {kind: 35 * 17**2}})
-    found = {"auto": qr(a), "singular": qr(singular)}
+    found = {"auto": qr(a), "tile": qr(a, tile=8), "singular": qr(singular)}
     assert all((x == y).all() for x, y in zip(found["auto"], refine(a), strict=True))
     assert not all((x == y).all() for x, y in zip(found["auto"], reflections["auto"], strict=True))
-    pairs = zip(found["singular"], reflections["singular"], strict=True)
-    assert all((x == y).all() for x, y in pairs)
+    for name in ("tile", "singular"):
+        pairs = zip(found[name], reflections[name], strict=True)
+        assert all((x == y).all() for x, y in pairs)
     for few in (a[:, :16], a[:34]):
         assert (qr(few).R == qr(few, method="householder").R).all()
 
@@ -233,7 +234,7 @@ def test_double_precision_is_that_of_the_library(dtype, rng):
 def test_not_finite_goes_through_without_check(multiple):
     a = mdqr.array([[1.0, np.nan], [2.0, 3.0]], precision=multiple)
     with pytest.warns(RuntimeWarning, match="Householder"):
-        _, R = qr(a, method="refine", check_finite=False)
+        _, R = qr(a, method="refine", check=False)
     assert mdqr.isnan(R).any()
 
 
@@ -244,7 +245,7 @@ def test_not_finite_does_not_raise_without_check(multiple, dtype, place, value, 
     a[place] = value
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        _, R = qr(a, method="refine", check_finite=False)
+        _, R = qr(a, method="refine", check=False)
     assert not mdqr.isfinite(R).all()
 
 
@@ -253,7 +254,7 @@ def test_not_finite_columns_leave_others_alone(multiple, dtype, rng):
     a = cases.random(3, 6, multiple, dtype, rng)
     a[1, 4] = np.nan
     with pytest.warns(RuntimeWarning, match="Householder"):
-        _, R = qr(a, method="refine", check_finite=False)
+        _, R = qr(a, method="refine", check=False)
     assert mdqr.isfinite(R).all(axis=0).tolist() == [True] * 4 + [False, True]
 
 

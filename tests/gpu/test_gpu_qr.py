@@ -9,7 +9,6 @@ import gpu_exact
 import numpy as np
 import pytest
 from exact_matrices import check_form
-from tile_widths import tiles
 
 import mdqr
 from mdqr._backend.cuda.products import exact as calls
@@ -132,8 +131,7 @@ def test_certificates_agree(multiple, dtype, rng):
 @pytest.mark.parametrize("tile", [1, 5, 100])
 def test_every_tile_width_is_accurate(multiple, dtype, tile, rng):
     a = cases.random_matrix(33, 21, multiple, dtype, rng)
-    with tiles(tile):
-        gpu_exact.accept(a, *qr(a))
+    gpu_exact.accept(a, *qr(a, tile=tile))
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4), (2, 3, 5), (2, 2, 5, 3)], ids=str)
@@ -268,11 +266,9 @@ def test_check_raises_with_the_place(precision, dtype, bad, function, rng):
 
 def test_without_check_nan_goes_through(precision, dtype, rng):
     a = cases.random_matrix(20, 12, precision, dtype, rng).copy()
-    with tiles(5):
-        clean = qr(a, "r")
+    clean = qr(a, "r", tile=5)
     a[2, 3] = np.nan
-    with tiles(5):
-        Q, R = qr(a, check_finite=False)
+    Q, R = qr(a, check=False, tile=5)
     assert np.isnan(R[:, 3].to_numpy()).any()
     assert np.isnan(Q.to_numpy()).any()
     if precision > mdqr.d:

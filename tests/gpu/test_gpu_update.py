@@ -97,10 +97,10 @@ def test_readings_of_the_device(multiple, check, rng, monkeypatch):
     monkeypatch.setattr(checks, "host_block", lambda x: fetched.append(x.shape) or host_block(x))
     columns = a[:, :2] * a[:, 2:4]
     for call, readings in (
-        (lambda: qr_insert(Q, R, u, 1, check_finite=check, method="update"), 1),
-        (lambda: qr_delete(Q, R, 1, 2, check_finite=check, method="update"), 2),
-        (lambda: qr_delete(Q, R, 1, 2, "col", check_finite=check, method="update"), 1),
-        (lambda: qr_insert(Q, R, columns, 1, "col", check_finite=check, method="update"), 2),
+        (lambda: qr_insert(Q, R, u, 1, check=check, method="update"), 1),
+        (lambda: qr_delete(Q, R, 1, 2, check=check, method="update"), 2),
+        (lambda: qr_delete(Q, R, 1, 2, "col", check=check, method="update"), 1),
+        (lambda: qr_insert(Q, R, columns, 1, "col", check=check, method="update"), 2),
     ):
         fetched.clear()
         call()

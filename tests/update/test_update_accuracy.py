@@ -179,7 +179,7 @@ def test_passes_of_orthogonalisation(distance, wanted, rng, monkeypatch):
     cases.accept(wider, *qr_insert(*qr(a), u, 0, "col", **options))
     assert len(passes) == wanted
     passes.clear()
-    cases.accept(wider, *qr_insert(*qr(a), u, 0, "col", check_finite=False, **options))
+    cases.accept(wider, *qr_insert(*qr(a), u, 0, "col", check=False, **options))
     assert len(passes) == 3
 
 

@@ -76,9 +76,7 @@ def precision(request):
 def test_one_transfer_or_none(precision, dtype, mode, method, check, rng, request):
     """One at the end; where new directions leave a thin Q, one more after each pass."""
     a = cases.values((9, 4), precision, dtype, rng)
-    calls = {
-        k: call(a, *qr(a, mode), method=method, check_finite=check) for k, call in CALLS.items()
-    }
+    calls = {k: call(a, *qr(a, mode), method=method, check=check) for k, call in CALLS.items()}
     transfers = request.getfixturevalue("transfers")
     for name, (wanted, function, operands, options) in calls.items():
         moved = [to_fake_device(x) if isinstance(x, MDArray) else x for x in operands]
@@ -97,19 +95,16 @@ def test_one_transfer_without_q(precision, dtype, check, rng, transfers):
     R, device = to_fake_device(qr(a, "r")), to_fake_device(a)
 
     def repaired():
-        return repair(device, None, R, check_finite=check)
+        return repair(device, None, R, check=check)
 
     for wanted, call in (
-        (
-            mdqr.concatenate([a, a[:2]]),
-            lambda: qr_insert(None, R, device[:2], 0, check_finite=check),
-        ),
-        (a[1:], lambda: qr_delete(None, R, 0, u=device[0], check_finite=check)),
-        (cases.delete(a, 1, 1, 1), lambda: qr_delete(None, R, 1, 1, "col", check_finite=check)),
+        (mdqr.concatenate([a, a[:2]]), lambda: qr_insert(None, R, device[:2], 0, check=check)),
+        (a[1:], lambda: qr_delete(None, R, 0, u=device[0], check=check)),
+        (cases.delete(a, 1, 1, 1), lambda: qr_delete(None, R, 1, 1, "col", check=check)),
         (
             cases.insert(a, u, 1, 1),
             lambda: qr_insert(
-                None, R, to_fake_device(u), 1, "col", A=device, check_finite=check, method="update"
+                None, R, to_fake_device(u), 1, "col", A=device, check=check, method="update"
             ),
         ),
         (a, repaired),

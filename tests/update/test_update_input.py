@@ -181,7 +181,7 @@ def test_values_that_are_not_finite(precision, bad, rng):
     with pytest.raises(np.linalg.LinAlgError, match="Q is NaN or infinite"):
         qr_update(Q * bad, R, a[:, 0], a[0])
     with np.errstate(all="ignore"):
-        found = qr_insert(Q, R, row, 0, check_finite=False, method="update")
+        found = qr_insert(Q, R, row, 0, check=False, method="update")
     assert np.isnan(found.R.to_numpy()).any()
 
 

@@ -101,7 +101,7 @@ def test_what_is_lost_without_q_is_no_warning_of_numpy(precision, dtype):
         a = cases.values((5, 5), precision, dtype, rng)
         with pytest.raises(np.linalg.LinAlgError, match="all digits are lost"):
             qr_delete(None, qr(a, "r"), 0, u=a[:4])
-        qr_delete(None, qr(a, "r"), 0, u=a[:4], check_finite=False)
+        qr_delete(None, qr(a, "r"), 0, u=a[:4], check=False)
 
 
 @pytest.mark.parametrize("kind", ["float32", "float64", "complex64", "complex128"])
@@ -114,7 +114,7 @@ def test_what_is_lost_of_many_floats_is_not_a_singular_matrix(kind, rng):
     R = np.linalg.qr(a, "r")
     with pytest.raises(np.linalg.LinAlgError, match="all digits are lost"):
         qr_delete(None, R, 0, u=a[:, :p])
-    found = qr_delete(None, R, 0, u=a[:, :p], check_finite=False).R
+    found = qr_delete(None, R, 0, u=a[:, :p], check=False).R
     assert np.isnan(found[0]).any()
     rest, R = a[1, p:].astype(complex), found[1].astype(complex)
     error = np.linalg.norm(R.conj().T @ R - rest.conj().T @ rest)

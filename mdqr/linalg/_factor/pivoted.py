@@ -61,6 +61,7 @@ def factor(
     exponents: Block,
     *,
     kind: Kind,
+    tile: int | None = None,
     keep_q: bool = True,
     enough: float = 0.0,
     least: int = 0,
@@ -78,6 +79,8 @@ def factor(
         Those of the columns, int64 ``(batch, n)``.
     kind : Kind
         That of `work`: two limbs or more, as panels have.
+    tile : int, optional
+        The largest number of columns of a tile; by default from the static table.
     keep_q : bool, optional
         Whether Q will be wanted.
     enough : float, optional
@@ -95,7 +98,7 @@ def factor(
     """
     xp, (m, n) = backend.xp, work.shape[-2:]
     count = min(m, n)
-    width = tuning.tile_width(backend, kind, count)
+    width = tile or tuning.tile_width(backend, kind, count)
     leaf = tuning.leaf_width(backend, kind.limbs)
     factors = Factors(backend, kind, work, xp.zeros((*work.shape[:-2], count)))
     order = xp.broadcast_to(xp.arange(n), exponents.shape).copy()

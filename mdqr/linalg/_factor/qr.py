@@ -25,6 +25,7 @@ from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (
     Callback,
     Inputs,
+    as_integer,
     check_callback,
     gather,
     matrix_shape,
@@ -81,6 +82,20 @@ class QRPResult(NamedTuple):
 QRPResult.__module__ = "mdqr.linalg"
 
 
+def tile_of(function: str, tile: Any) -> int | None:
+    """Return the width of tiles that the caller asks for.
+
+    Raises
+    ------
+    ValueError
+        If it is neither a positive integer nor None.
+    """
+    width = None if tile is None else as_integer(tile)
+    if tile is not None and (width is None or width < 1):
+        raise ValueError(f"{function}: tile must be a positive integer or None; got {shown(tile)}")
+    return width
+
+
 def require_factor(
     checks: Checks, function: str, name: str, block: Block, is_complex: bool
 ) -> None:
@@ -91,7 +106,8 @@ def require_factor(
 
 class _Options(TypedDict, total=False):
     method: str
-    check_finite: bool
+    tile: int | None
+    check: bool
     precision: Precision | str | None
     callback: Callback | None
 
@@ -146,7 +162,8 @@ def qr(
     *,
     pivoting: bool = False,
     method: str = "auto",
-    check_finite: bool = True,
+    tile: int | None = None,
+    check: bool = True,
     precision: Precision | str | None = None,
     callback: Callback | None = None,
 ) -> QRResult | QRPResult | MDArray | tuple[Any, ...]:
@@ -168,12 +185,15 @@ def qr(
         in float64; in modes other than "raw", without pivoting. Where it cannot show the bounds
         below, as where the condition is beyond ``eps**-0.5`` in od and some ``2**-12 / eps``
         otherwise, or columns have rows graded as far, it warns and takes Householder reflections.
-        "auto": "refine" for Q and R of large matrices on a GPU, if a fixed table selects it;
-        "householder" for all others, and without a warning where a factorisation
+        "auto": "refine" for Q and R of large matrices on a GPU, if a fixed table selects it and no
+        `tile` is given; "householder" for all others, and without a warning where a factorisation
         in float64 does not converge, above condition numbers of about 1e10, or memory is short, of
         which "refine" takes three times as much. ``mode="r"`` takes reflections. Precision d uses
         LAPACK in any case.
-    check_finite : bool, optional
+    tile : int, optional
+        Number of columns of a tile, with pivoting the largest; by default from a static table. The
+        last bits depend on it.
+    check : bool, optional
         Raise if something is not finite; on a device, that waits for the factors once, at the end
         (pivots, and large products, are waited for in any case). Otherwise NaN and infinities go
         through.
@@ -198,7 +218,7 @@ def qr(
         If `a` has fewer than two dimensions, or an option has an unknown value, or "refine" is
         asked for reflectors or pivots.
     numpy.linalg.LinAlgError
-        If `check_finite` is true and `a` or a factor is not finite.
+        If `check` is true and `a` or a factor is not finite.
     MemoryError
         If memory for the factors cannot be allocated; the message gives the requested size.
 
@@ -256,28 +276,29 @@ def qr(
         asked = "pivots" if pivoting else 'mode="raw", reflectors'
         raise ValueError(f'qr: method="refine" has no {asked}; take method="householder"')
     check_callback("qr", callback)
+    width = tile_of("qr", tile)
     inputs = gather(a, precision=precision, trimmed=False)
     m, n = matrix_shape("qr", "a", inputs.shape(0))
     rows = m if mode == "complete" else min(m, n)
-    checks = Checks() if check_finite else None
+    checks = Checks() if check else None
     keep_q = mode in ("reduced", "complete")
     with memory_guard(
         "qr", inputs, m * n + (m + n) * rows, 'take mode="r" or qr_factor, fewer columns'
     ):
         order, batch, field = None, inputs.shape(0)[:-2], inputs.is_complex
         if method == "refine" and inputs.kind.limbs > 1 and min(inputs.blocks[0].shape) > 0:
-            return _refined(inputs, mode, checks, callback, auto=False)
-        may_refine = method == "auto" and keep_q and not pivoting
+            return _refined(inputs, mode, width, checks, callback, auto=False)
+        may_refine = method == "auto" and keep_q and not pivoting and tile is None
         if may_refine and tuning.refined_qr_is_faster(inputs.backend, m, n, rows, kind=inputs.kind):
-            return _refined(inputs, mode, checks, callback, auto=True)
+            return _refined(inputs, mode, width, checks, callback, auto=True)
         if pivoting:
             if checks is not None:
                 checks.require_finite("qr", "a", inputs.blocks[0], field)
             one_batch = inputs._replace(blocks=[flat(inputs.blocks[0], field)])
-            scaled, found = pivoted_factors(one_batch, keep_q=keep_q, callback=callback)
+            scaled, found = pivoted_factors(one_batch, tile=width, keep_q=keep_q, callback=callback)
             order = found.order.reshape(*batch, n)
         else:
-            scaled = scaled_factors(inputs, checks, "qr", callback, keep_q=keep_q)
+            scaled = scaled_factors(inputs, width, checks, "qr", callback, keep_q=keep_q)
         if mode == "raw":
             return _raw(inputs, scaled, checks, *([] if order is None else [order]))
         r = _with_batch(scaled.signed_r(rows), batch, field)
@@ -303,6 +324,7 @@ def _wrapped(
 def _refined(
     inputs: Inputs,
     mode: str,
+    tile: int | None,
     checks: Checks | None,
     callback: Callback | None,
     *,
@@ -330,7 +352,7 @@ def _refined(
             if checks is not None:
                 checks.settle()
             left.append(item)
-            one = scaled_factors(inputs._replace(blocks=[block[at]]), None, "qr", callback)
+            one = scaled_factors(inputs._replace(blocks=[block[at]]), tile, None, "qr", callback)
             pair = one.signed_q(rows), one.signed_r(rows)
         else:
             pair = found.q, backend.ldexp(found.r, -powers, is_complex=field)

@@ -16,7 +16,7 @@ from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._factor import wide_range
 from mdqr.linalg._factor.condition import condition, require_digits
-from mdqr.linalg._factor.qr import require_factor
+from mdqr.linalg._factor.qr import require_factor, tile_of
 from mdqr.linalg._factor.scaled import Scaled, multiply_signs, scaled_factors
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
@@ -277,7 +277,8 @@ def _padded(block: Block, rows: int) -> Block:
 def qr_factor(
     a: Any,
     *,
-    check_finite: bool = True,
+    tile: int | None = None,
+    check: bool = True,
     precision: Precision | str | None = None,
     callback: Callback | None = None,
 ) -> QRFactor:
@@ -287,7 +288,9 @@ def qr_factor(
     ----------
     a : array_like
         Matrices ``(..., m, n)``, real or complex.
-    check_finite : bool, optional
+    tile : int, optional
+        Number of columns of a tile; by default from a static table.
+    check : bool, optional
         Raise if something is not finite; on a device, that waits for the factors once, at the end.
         Otherwise NaN and infinities go through.
     precision : Precision or str, optional
@@ -305,9 +308,9 @@ def qr_factor(
     TypeError
         If `callback` cannot be called.
     ValueError
-        If `a` has fewer than two dimensions.
+        If `a` has fewer than two dimensions or `tile` is not positive.
     numpy.linalg.LinAlgError
-        If `check_finite` is true and `a` or R is not finite.
+        If `check` is true and `a` or R is not finite.
     MemoryError
         If memory for the reflections cannot be allocated; the message gives the requested size.
 
@@ -326,11 +329,12 @@ def qr_factor(
     [1.0, 2.0, 3.0]
     """
     check_callback("qr_factor", callback)
+    width = tile_of("qr_factor", tile)
     inputs = gather(a, precision=precision, trimmed=False)
     m, n = matrix_shape("qr_factor", "a", inputs.shape(0))
-    checks = Checks() if check_finite else None
+    checks = Checks() if check else None
     with memory_guard("qr_factor", inputs, 2 * m * n + min(m, n) * n, "take fewer columns"):
-        scaled = scaled_factors(inputs, checks, "qr_factor", callback)
+        scaled = scaled_factors(inputs, width, checks, "qr_factor", callback)
         if checks is not None:
             r = scaled.unscaled_r(scaled.factors.count)
             require_factor(checks, "qr_factor", "R", r, inputs.is_complex)

@@ -73,6 +73,7 @@ def clear_diagonal_signs(r: Block, is_complex: bool) -> None:
 
 def scaled_factors(
     inputs: Inputs,
+    width: int | None,
     checks: Checks | None,
     function: str,
     callback: Callback | None = None,
@@ -90,6 +91,7 @@ def scaled_factors(
         backend,
         work,
         kind=inputs.kind,
+        tile=width,
         keep_q=keep_q,
         callback=callback,
     )
@@ -99,6 +101,7 @@ def scaled_factors(
 def pivoted_factors(
     inputs: Inputs,
     *,
+    tile: int | None = None,
     keep_q: bool = True,
     enough: float = 0.0,
     least: int = 0,
@@ -118,6 +121,7 @@ def pivoted_factors(
         work,
         -powers,
         kind=kind,
+        tile=tile,
         keep_q=keep_q,
         enough=enough,
         least=least,

@@ -215,7 +215,7 @@ def _is_disordered(inputs: Inputs, rows: Block) -> bool:
 
 def _factored(inputs: Inputs, a: Block) -> Scaled:
     """Factor matrices that are finite."""
-    return scaled_factors(inputs._replace(blocks=[a]), None, "svd")
+    return scaled_factors(inputs._replace(blocks=[a]), None, None, "svd")
 
 
 def _sorted(inputs: Inputs, found: Orthogonal, top: Block) -> tuple[Block, Block, Block]:

@@ -34,7 +34,7 @@ def qr_insert(
     A: Any = None,
     method: str = "auto",
     precision: Precision | str | None = None,
-    check_finite: bool = True,
+    check: bool = True,
 ) -> UpdateResult:
     """Return the factors of a matrix into which rows or columns were inserted.
 
@@ -64,7 +64,7 @@ def qr_insert(
         a static table.
     precision : Precision or str, optional
         The precision of the factors; by default the highest of the operands.
-    check_finite : bool, optional
+    check : bool, optional
         Raise if something is not finite or a column depends on others; a device is synchronized
         once, at the end, and with a thin Q after each pass of orthogonalisation. Otherwise nothing
         is checked or synchronized, and three passes are made.
@@ -81,8 +81,8 @@ def qr_insert(
         If shapes or indices do not fit, an option has an unknown value, or data are missing that
         the update needs without Q.
     numpy.linalg.LinAlgError
-        If `check_finite` is true and something is not finite, or a column that is inserted into
-        thin factors has a reciprocal condition number below `rcond`.
+        If `check` is true and something is not finite, or a column that is inserted into thin
+        factors has a reciprocal condition number below `rcond`.
 
     See Also
     --------
@@ -111,7 +111,7 @@ def qr_insert(
     """
     _require_method("qr_insert", method)
     return execute(
-        insertion(Q, R, u, k, which, rcond, A=A, precision=precision, check=check_finite), method
+        insertion(Q, R, u, k, which, rcond, A=A, precision=precision, check=check), method
     )
 
 
@@ -154,7 +154,7 @@ def qr_delete(
     u: Any = None,
     method: str = "auto",
     precision: Precision | str | None = None,
-    check_finite: bool = True,
+    check: bool = True,
 ) -> UpdateResult:
     """Return the factors of a matrix from which rows or columns were removed.
 
@@ -177,7 +177,7 @@ def qr_delete(
         What is removed.
     u : array_like, optional
         The rows ``(n,)`` or ``(..., p, n)`` that are removed: needed without Q, and only there.
-    check_finite : bool, optional
+    check : bool, optional
         Raise if something is not finite or all digits are lost; a device is synchronized once,
         at the end, and with a thin Q after each pass of orthogonalisation. Otherwise nothing is
         checked or synchronized, and three passes are made.
@@ -185,10 +185,9 @@ def qr_delete(
     Raises
     ------
     numpy.linalg.LinAlgError
-        If `check_finite` is true and something is not finite, or the rows that stay do not
-        determine the new R: their rank is lower, or they are smaller than the removed ones by
-        1 / eps. Where the rank was below n before, or fewer than n rows stay, only columns that
-        vanish show that.
+        If `check` is true and something is not finite, or the rows that stay do not determine the
+        new R: their rank is lower, or they are smaller than the removed ones by 1 / eps. Where the
+        rank was below n before, or fewer than n rows stay, only columns that vanish show that.
 
     Warns
     -----
@@ -208,9 +207,7 @@ def qr_delete(
     [[1.0, 1.0], [2.0, 1.0], [3.0, 1.0]]
     """
     _require_method("qr_delete", method)
-    return execute(
-        deletion(Q, R, k, p, which, u=u, precision=precision, check=check_finite), method
-    )
+    return execute(deletion(Q, R, k, p, which, u=u, precision=precision, check=check), method)
 
 
 def deletion(
@@ -248,7 +245,7 @@ def qr_update(
     *,
     method: str = "auto",
     precision: Precision | str | None = None,
-    check_finite: bool = True,
+    check: bool = True,
 ) -> UpdateResult:
     """Return the factors of ``A + u v^H``.
 
@@ -264,7 +261,7 @@ def qr_update(
         ``(m,)`` or ``(..., m, p)``.
     v : array_like
         ``(n,)`` or ``(..., n, p)``; complex ones are conjugated.
-    check_finite : bool, optional
+    check : bool, optional
         Raise if something is not finite; a device is synchronized once, at the end, and with a
         thin Q after each pass of orthogonalisation. Otherwise nothing is checked or synchronized,
         and three passes are made.
@@ -280,7 +277,7 @@ def qr_update(
     ValueError
         If shapes do not fit, an option has an unknown value, or Q is None.
     numpy.linalg.LinAlgError
-        If `check_finite` is true and something is not finite.
+        If `check` is true and something is not finite.
 
     See Also
     --------
@@ -293,7 +290,7 @@ def qr_update(
     [[1.0, 2.0], [0.0, 1.0]]
     """
     _require_method("qr_update", method)
-    return execute(rank_update(Q, R, u, v, precision=precision, check=check_finite), method)
+    return execute(rank_update(Q, R, u, v, precision=precision, check=check), method)
 
 
 def rank_update(Q: Any, R: Any, u: Any, v: Any, **how: Any) -> Update:

@@ -40,7 +40,7 @@ def repair(
     R: Any,
     *,
     precision: Precision | str | None = None,
-    check_finite: bool = True,
+    check: bool = True,
 ) -> UpdateResult:
     """Make factors accurate again that have drifted over many updates, if they are not yet.
 
@@ -54,7 +54,7 @@ def repair(
         ``(..., n, n)`` or ``(..., m, n)``.
     precision : Precision or str, optional
         The precision of the factors; by default the highest of the operands.
-    check_finite : bool, optional
+    check : bool, optional
         Raise if something is not finite or too far from a factorisation. A device is synchronized
         after each sweep, and once at the end; otherwise never, and two sweeps are made.
 
@@ -70,8 +70,8 @@ def repair(
     ValueError
         If the shapes do not fit, or m < n.
     numpy.linalg.LinAlgError
-        If `check_finite` is true and R is singular, something is not finite, or the errors are too
-        large for a correction of first order (a tenth, after division by R).
+        If R is singular, something is not finite, or the errors are too large for a correction of
+        first order (a tenth, after division by R).
 
     See Also
     --------
@@ -97,7 +97,7 @@ def repair(
     True
     """
     require_given("repair", A=A, R=R)
-    known, (a,) = read_factors("repair", Q, R, precision, check_finite, A=A)
+    known, (a,) = read_factors("repair", Q, R, precision, check, A=A)
     engine, rows, n, checks = known.engine, known.m, known.n, known.checks
     a = matrix_operand("repair", engine, "A", a, known.batch, columns=n, vectors=False)
     m = int(a.shape[-2])
@@ -108,10 +108,10 @@ def repair(
         )
     (base, r), scales = scaled(engine, a, known.r)
     state = known.state(r, n)
-    repair_state(state, base, checks, "repair", waits=check_finite)
+    repair_state(state, base, checks, "repair", waits=check)
     state.normalise()
     found = shifted(engine, state.r, scales)
-    if check_finite:
+    if check:
         require_in_range(checks, "repair", engine, "R", found)
         checks.settle()
     return known.numbers.result(state.q, found)
