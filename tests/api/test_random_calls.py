@@ -65,7 +65,7 @@ def test_a_legacy_generator_advances():
     assert not (first == second).any()
 
 
-@pytest.mark.parametrize("rng", [1.5, "x", object()], ids=str)
+@pytest.mark.parametrize("rng", [1.5, "x", object()], ids=["float", "text", "object"])
 def test_what_is_no_generator_is_named(rng):
     for call in (
         lambda: mdqr.random.uniform(2, precision=mdqr.qd, rng=rng),

@@ -11,7 +11,7 @@ import mdqr
 from mdqr.linalg import eigh, eigvalsh
 
 
-@pytest.mark.parametrize("function", [eigh, eigvalsh])
+@pytest.mark.parametrize("function", [eigh, eigvalsh], ids=["eigh", "eigvalsh"])
 @pytest.mark.parametrize("b", [np.eye(2), [[1, 0], [0, 1]], mdqr.eye(2, precision="dd"), None])
 def test_the_matrix_of_a_generalised_problem_is_a_keyword(function, b):
     name = function.__name__
@@ -21,7 +21,7 @@ def test_the_matrix_of_a_generalised_problem_is_a_keyword(function, b):
     assert inspect.signature(function).parameters["b"].kind is inspect.Parameter.KEYWORD_ONLY
 
 
-@pytest.mark.parametrize("function", [eigh, eigvalsh])
+@pytest.mark.parametrize("function", [eigh, eigvalsh], ids=["eigh", "eigvalsh"])
 def test_another_triangle(function):
     with pytest.raises(ValueError, match=r"UPLO must be \"L\" or \"U\"; got 'x'"):
         function(np.eye(2), "x")

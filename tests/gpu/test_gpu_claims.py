@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cupy
 import gpu_cases as cases
 import numpy as np
 import pytest
@@ -28,7 +29,12 @@ COUNTS = {
 
 
 def _there(x):
-    return x.to_device(cases.DEVICE) if isinstance(x, mdqr.MDArray) else x
+    """Move an operand, or those in a dict."""
+    if isinstance(x, mdqr.MDArray):
+        return x.to_device(cases.DEVICE)
+    if isinstance(x, np.ndarray):
+        return cupy.asarray(x)
+    return {key: _there(value) for key, value in x.items()} if isinstance(x, dict) else x
 
 
 class _Result:

@@ -11,10 +11,10 @@ import pickle
 import sys
 from fractions import Fraction
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from mdqr.linalg._update.arithmetic.windows import window_width
 from stand_ins import STAND_INS
 
 import mdqr
@@ -27,10 +27,9 @@ from mdqr._functions import special
 from mdqr._limbs.exact import sum_of_units
 from mdqr._limbs.planes import Kind
 from mdqr._precision import Precision, eps_bits
-from mdqr.linalg._factor import householder, wide_range
-from mdqr.linalg._factor.refine import factor
-from mdqr.linalg._products.exact import lines, plan, product
-from mdqr.linalg._shared import operands
+from mdqr.linalg._factor import wide_range
+from mdqr.linalg._products.exact import lines, plan
+from mdqr.linalg._shared import operands, tuning
 from mdqr.linalg._solve.solvers.householder import _width
 
 FIELDS = (False, True)
@@ -132,19 +131,19 @@ def test_pieces_of_right_hand_sides_are_wide(another):
 
 def test_tables_have_an_entry(another):
     limbs = another.limbs
-    for backend in ("cpu", "cuda"):
-        assert householder.leaf_width(limbs, backend) >= 8
+    for backend in (SimpleNamespace(name="cpu"), SimpleNamespace(name="cuda")):
+        assert tuning.leaf_width(backend, limbs) >= 8
         for sweep in ("subdiagonals", "rows", "spike"):
-            assert window_width(backend, sweep, 16, limbs) >= 8
+            assert tuning.window_width(backend, sweep, 16, limbs) >= 8
     assert window.columns_of(1, limbs) >= 4
     assert window.is_formed(1, limbs)
     below = max(p.limbs for p in _precision.PRECISIONS if p.limbs < limbs)
-    tables = [*product._CROSSOVER.values(), *product._PARTS.values(), *factor._CROSSOVER.values()]
-    for table in tables:
-        for field in FIELDS:
-            found = product.entry_of(table, Kind(limbs, field))
-            assert found == table[Kind(below, field)]
-            assert product.entry_of(table, Kind(1, field)) is None
+    for tables in (tuning.RESIDUES, tuning.RESIDUES_WITHIN, tuning.REFINED_QR):
+        for table in tables.values():
+            for field in FIELDS:
+                found = tuning._of_fewer_limbs(table, Kind(limbs, field))
+                assert found == table[Kind(below, field)]
+                assert tuning._of_fewer_limbs(table, Kind(1, field)) is None
 
 
 def test_exact_products_have_moduli(another):
