@@ -90,7 +90,7 @@ def set_num_threads(n: SupportsIndex, /) -> None:
 def num_threads(n: SupportsIndex, /) -> Iterator[None]:
     """Set the number of threads for the statements of a ``with``, and put it back.
 
-    The setting is that of the process: in the meantime it holds for its other threads, too.
+    The setting belongs to the process: in the meantime it holds for its other threads, too.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ _AROUND = ("wrapper", "wrapped", "inner", "inner_f", "call", "func", "f", "fun")
 
 
 # Attributes of `numpy.ndarray` that an MDArray does not have.
-_LIMBS = "a.limbs.{name} is that of the storage, float64 of shape (N, *shape)"
+_LIMBS = "a.limbs.{name} describes the storage, float64 of shape (N, *shape)"
 _ABSENT = {
     **dict.fromkeys(("strides", "flags", "base", "ctypes", "data", "setflags"), _LIMBS),
     "view": "values are no bytes to be read as another type; a.limbs.view is for those",

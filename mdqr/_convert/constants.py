@@ -21,7 +21,7 @@ from mdqr._convert.array_like import exact_value
 from mdqr._convert.enclosures import UNIT, rounded, settled, sign, whole
 from mdqr._errors import shown
 
-# A factor is a constant's name, a number raised to a power that is no integer, or a pair of a base
+# A factor is a constant's name, a number raised to a fractional power, or a pair of a base
 # and an irrational exponent; a product is a set of factors with their exponents.
 Factor = Any
 Product = frozenset[tuple[Factor, Fraction]]
@@ -181,7 +181,7 @@ def _exact(x: object) -> Constant | None:
         return _of(Fraction(x))
     if isinstance(x, (float, Decimal, np.floating)):
         if not isfinite(x):
-            raise ValueError(f"{x} is no exact number; give the constant a precision first")
+            raise ValueError(f"{x} is not an exact number; give the constant a precision first")
         return _of(Fraction(*x.as_integer_ratio()))
     value = exact_value(x)
     return None if value is None else _of(value)

@@ -46,7 +46,7 @@ _CHUNK = 16384  # strings converted at a time, so that few Python floats live at
 _INT_DIGITS = 600  # below the smallest limit that sys.set_int_max_str_digits takes
 _FINEST = 1100  # every rounding boundary is a multiple of 10**-1075
 _FAR = 10**18  # stands for any larger exponent
-_LONGEST = 100_000  # characters of a text whose exact fraction is formed, which is no linear work
+_LONGEST = 100_000  # characters of a text whose exact fraction is formed, which is not linear work
 
 
 class TextError(ValueError):

@@ -52,7 +52,7 @@ CEILINGS = {
     "a thing that says": (7, 101),
     "the work": (0, 46),
     "beside": (1, 17),
-    "that of": (1, 208),
+    "that of": (1, 207),
     "is no": (1, 14),
     "right to": (0, 6),
     "errs": (0, 1),

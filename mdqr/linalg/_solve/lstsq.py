@@ -332,7 +332,7 @@ class _Request(NamedTuple):
         return weights_of(self.caller.function, inputs, self.weights, self.checks)
 
     def system(self, inputs: Inputs, weights: Weights) -> System:
-        """Return the scaled problem, or that of the minimum-norm solution."""
+        """Return the scaled problem, or the one of minimum norm."""
         a = inputs.blocks[0]
         return (Wide if a.shape[-2] < a.shape[-1] else System).of(
             self.caller,

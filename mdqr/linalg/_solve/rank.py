@@ -359,7 +359,7 @@ def _solution(
     b: MDArray,
     weights: MDArray | None,
 ) -> _One:
-    """Return that of one matrix."""
+    """Return the answer for one matrix."""
     inputs, (n, k) = problem.inputs, (a.shape[-1], b.shape[-1])
     r, pivots = qr(problem.rows[place], "r", pivoting=True)
     values = values_above_rounding(problem.caller.function, gather(r, precision=None))

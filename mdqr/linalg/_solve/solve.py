@@ -324,7 +324,7 @@ def matrix_power(a: Any, n: int, *, precision: Precision | str | None = None) ->
     """
     given, exponent = as_array(a, precision), operator.index(n)
     if given.ndim < 2 or given.shape[-1] != given.shape[-2]:
-        raise ValueError(f"matrix_power wants square matrices; got shape {given.shape}")
+        raise np.linalg.LinAlgError(f"matrix_power wants square matrices; got shape {given.shape}")
     if exponent < 0:
         given, exponent = inverse_for(Caller("matrix_power"), given), -exponent
     if not exponent:
@@ -380,7 +380,7 @@ def cond(
     given = gather(x, precision=precision)
     m, n = matrix_shape("cond", "x", given.shape(0))
     if not min(m, n):
-        raise ValueError("cond: a matrix without entries has no condition")
+        raise np.linalg.LinAlgError("cond: a matrix without entries has no condition")
     if p is not None and p not in (2, -2):
         return _by_inverse(x, p, precision)
     values = svdvals(near_one(given)[0], precision=given.precision)

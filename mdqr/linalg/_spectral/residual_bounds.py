@@ -174,8 +174,8 @@ def distances(backend: Backend, x: Block, kind: Kind) -> np.ndarray:
 def amplified(found: Remainders) -> np.ndarray:
     """Return upper bounds of the moduli of ``Z = X^H R + G Z``; infinite unless norm(G) < 1.
 
-    The norm is that of ``D^-1 G D``, D = I or the row sums of G: where B is ill-conditioned they
-    are as far apart as the values.
+    It is the norm of ``D^-1 G D``, D = I or the row sums of G: where B is ill-conditioned they
+    are as different as the values.
     """
     rows = found.g.sum(axis=-1, keepdims=True)
     rows = np.maximum(rows / rows.max(axis=-2, keepdims=True, initial=0.0), _FURTHEST)

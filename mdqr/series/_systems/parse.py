@@ -54,7 +54,7 @@ def polynomial(text: str, names: Sequence[str]) -> Polynomial:
     Raises
     ------
     ValueError
-        If it is no such text, with the position; or too large.
+        If it is not such a text, with the position; or too large.
     """
     if len(text) > MOST_TEXT:
         raise ValueError(f"a polynomial of {len(text)} characters; at most {MOST_TEXT} are read")

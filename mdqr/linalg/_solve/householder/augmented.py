@@ -10,7 +10,7 @@ of ``sqrt(W) A`` in working precision, each step computes
 where r and dr are zero for square A. Each step multiplies the error by a small multiple of
 ``eps * condition`` whatever the size of r (A. Bjorck 1967). The last update is rounded correctly.
 
-Residuals are corrected by the same equations, where that of the rounded solution is not near that
+Residuals are corrected by the same equations, where the rounded solution's is not near that
 of the exact one.
 
 If digits are still missing, further steps have unknowns of twice the limbs. The corrections come
