@@ -51,8 +51,8 @@ def _shape_first(function: _Draw) -> _Draw:
     return call  # type: ignore[return-value]
 
 
-@documented(filled.zeros)
 @_shape_first
+@documented(filled.zeros)
 def uniform(
     shape: Any = (),
     *,
@@ -103,8 +103,8 @@ def uniform(
     return _drawn(draw, shape, target, dtype, device, (low, high), scale)
 
 
-@documented(uniform)
 @_shape_first
+@documented(uniform)
 def normal(
     shape: Any = (),
     *,

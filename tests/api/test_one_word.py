@@ -11,8 +11,8 @@ import mdqr
 from mdqr import series, tensorcore
 
 OTHER_WORDS = {
-    *("radii", "uncertainty", "errors", "vector_bound"),  # error_bound
-    *("counts", "coeffs", "reason", "stop", "s"),  # multiplicity, coefficients, message, t_end, S
+    *("radii", "errors", "vector_bound"),  # error_bound
+    *("counts", "reason", "stop", "s"),  # multiplicity, message, t_end, S
 }
 
 

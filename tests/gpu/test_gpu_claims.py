@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cupy
 import gpu_cases as cases
 import numpy as np
 import pytest
@@ -33,7 +32,7 @@ def _there(x):
     if isinstance(x, mdqr.MDArray):
         return x.to_device(cases.DEVICE)
     if isinstance(x, np.ndarray):
-        return cupy.asarray(x)
+        return pytest.importorskip("cupy").asarray(x)
     return {key: _there(value) for key, value in x.items()} if isinstance(x, dict) else x
 
 

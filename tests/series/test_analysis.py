@@ -58,7 +58,7 @@ def test_limit_of_ratios():
     assert abs(float(ratio) + 0.5) == pytest.approx(1.9e-3, rel=0.05)
     found = radius(series, "fabry")
     assert abs(float(found.location.real + Fraction(1, 2))) <= 1e-17
-    assert found.error_bound <= 1e-13
+    assert found.uncertainty <= 1e-13
     assert float(found.value) == pytest.approx(0.5)
 
 
@@ -76,14 +76,14 @@ def test_conjugate_singularities(degree, bound):
     best = series.radius()
     assert float(best.value) == pytest.approx(true, rel=0.004)
     assert best.location.imag > 0
-    assert best.error_bound <= by_recurrence.error_bound
+    assert best.uncertainty <= by_recurrence.uncertainty
 
 
 def test_radius_of_a_curve():
     """Viviani's curve about t = 1/2: branch points at a distance of 1/2."""
     s = newton_series(VIVIANI, VIVIANI_START, degree=63, precision="qd", t0=Fraction(1, 2))
     found = s.radius()
-    assert abs(float(found.value) - 0.5) <= found.error_bound <= 1e-10
+    assert abs(float(found.value) - 0.5) <= found.uncertainty <= 1e-10
     assert np.isinf(found.components[0])
     assert found.component in (1, 2)
 

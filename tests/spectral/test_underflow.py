@@ -82,7 +82,7 @@ def _diagonal(values, exponents):
 @pytest.mark.parametrize("k", [690, 700, 715])
 def test_what_scaling_takes_from_a_pair(precision, k):
     """Vectors of 2**200 make of half the smallest double an error far beyond it."""
-    x = mdqr.random.uniform((4,), 1, 2, precision=precision, rng=k)
+    x = mdqr.random.uniform((4,), low=1, high=2, precision=precision, rng=k)
     a, b = _diagonal(x[:2], [-k, 300]), _diagonal(x[2:], [-400, 0])
     found = eigh(a, b=b)
     of_a, of_b = (y[0, 0].to_fractions().item() for y in (a, b))
@@ -96,7 +96,7 @@ def test_what_scaling_takes_from_a_pair(precision, k):
 @pytest.mark.parametrize("seed", range(4))
 def test_what_scaling_takes_from_a_pair_with_large_vectors(seed):
     """A condition of b of 2**200 makes of half the smallest double 2**200 times as much."""
-    x, near = mdqr.random.uniform((2,), 1, 2, precision="od", rng=seed), 2.0**-200
+    x, near = mdqr.random.uniform((2,), low=1, high=2, precision="od", rng=seed), 2.0**-200
     a = mdqr.zeros((3, 3), precision="od")
     a[0, 0], a[1, 1], a[2, 2] = x[0] * 2.0**-600, x[1] * 2.0**-600, 2.0**400
     b = mdqr.eye(3, precision="od")
@@ -115,7 +115,7 @@ def test_what_scaling_takes_from_a_pair_with_large_vectors(seed):
 @pytest.mark.parametrize("factor", [1.0, 1j])
 @pytest.mark.parametrize("k", [500, 560, 600])
 def test_what_scaling_takes_from_a_pseudoinverse(k, factor):
-    x = mdqr.random.uniform((2,), 1, 2, precision="od", rng=k)
+    x = mdqr.random.uniform((2,), low=1, high=2, precision="od", rng=k)
     a = _diagonal(x, [400, -k])
     found, info = pinv(factor * a, rtol=0, return_info=True)
     exact = 1 / a[1, 1].to_fractions().item()
