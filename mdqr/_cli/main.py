@@ -103,6 +103,10 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: error: {message}\ntry {self.prog} --help\n")
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # Python 3.11.2 raises where a reader has gone.
+        _say(message, sys.stderr if file is None else file)
+
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="mdqr", description=_DESCRIPTION)

@@ -15,7 +15,12 @@ from mdqr._limbs.device import host_block
 from mdqr._precision import Precision
 from mdqr.linalg._roots.values import Given, found_roots
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._shared.data_error import check_data_error, may_be_rounded, operand_errors
+from mdqr.linalg._shared.data_error import (
+    Errors,
+    check_data_error,
+    may_be_rounded,
+    operand_errors,
+)
 from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import Inputs, data_precision, entry_unit, gather
 
@@ -165,8 +170,10 @@ def found_with_info(
     unit = entry_unit(p, known)
     errors = operand_errors(function, data_error, "p", shape, unit, inputs, checks)
     checks.settle()
+    # Roots are found on the host.
     block = host_block(inputs.blocks[0])
-    given = Given(block, inputs.is_complex, errors)
+    atol, rtol = (host_block(x) if hasattr(x, "get") else x for x in errors)
+    given = Given(block, inputs.is_complex, Errors(atol, rtol))
     found = found_roots(given, inputs.precision)
     values = MDArray._wrap(found.block.copy(), inputs.precision, True)
     if not np.isfinite(found.radii).all():
