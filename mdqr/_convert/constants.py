@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from math import comb, isfinite
 from numbers import Number
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
@@ -34,6 +34,7 @@ _REFUSED = {
     np.complexfloating: "a complex number",
 }
 _MOST_TERMS = 500  # of a power that is multiplied out
+_MOST_BITS = 2**16  # of a rational number that is raised to a power
 
 
 class Constant(Number):
@@ -144,6 +145,13 @@ class Constant(Number):
 
     # -- conversion ------------------------------------------------------------------------------
 
+    def _sympy_(self) -> NoReturn:
+        # SymPy would take the float.
+        raise TypeError(
+            "SymPy has these constants exactly: sympy.pi, sympy.E and sympy.EulerGamma, not "
+            f"{self!r} of mdqr"
+        )
+
     def __float__(self) -> float:
         return rounded(self, 1)[0]
 
@@ -247,6 +255,8 @@ def _integer_power(x: Constant, n: int) -> Constant:
         return _inverse(_integer_power(x, -n))
     count = max(len(x._terms), len(x._divisor), 1)
     if count == 1 and x._terms:
+        if any(_is_long(value, n) for sums in (x._terms, x._divisor) for value in sums.values()):
+            return _factor(x, Fraction(n))
         parts = []
         for terms in (x._terms, x._divisor):
             ((product, value),) = terms.items()
@@ -270,12 +280,24 @@ def _root(x: Constant, exponent: Fraction) -> Constant | None:
     ends = [_integer_root(end, n) for end in (value.numerator, value.denominator)]
     if ends[0] is None or ends[1] is None:
         return None
+    if _is_long(Fraction(ends[0], ends[1]), exponent.numerator):
+        return None
     turned = frozenset((factor, k * exponent) for factor, k in product)
     scale = Fraction(ends[0], ends[1]) ** exponent.numerator
     return _made(_multiplied({turned: scale}, UNIT), UNIT)
 
 
+def _is_long(value: Fraction, n: int) -> bool:
+    """Return whether ``value**n`` has more bits than a coefficient should have."""
+    size = max(abs(value.numerator), value.denominator)
+    return size > 1 and size.bit_length() * abs(n) > _MOST_BITS
+
+
 def _integer_root(value: int, n: int) -> int | None:
+    if value < 2:
+        return value
+    if n >= value.bit_length():
+        return None
     low, high = 0, 1 << (value.bit_length() // n + 1)
     while low < high:
         middle = (low + high + 1) // 2

@@ -235,3 +235,25 @@ def test_creation_from_constants(precision):
     assert_same_bits(ends[-1], precision(2 * mdqr.pi))
     mixed = mdqr.array([[mdqr.pi, "0.1"], [1, mdqr.e]], precision=precision)
     assert_same_bits(mixed[1, 1], precision(mdqr.e))
+
+
+@pytest.mark.parametrize(
+    "power",
+    [
+        lambda: mdqr.pi**0.1,
+        lambda: 2 ** (mdqr.pi**0.3),
+        lambda: (mdqr.pi / 4) ** 10**7,
+        lambda: (4 * mdqr.pi**2) ** Fraction(10**9 + 1, 2),
+        lambda: mdqr.pi ** Fraction(1, 10**9),
+    ],
+)
+def test_powers_form_no_long_numbers(power):
+    """Exact coefficients of 10^9 bits were formed, without an end to be seen."""
+    assert power() == power()
+    assert repr(power())
+
+
+def test_sympy_takes_no_double():
+    sympy = pytest.importorskip("sympy")
+    with pytest.raises(TypeError, match=r"sympy\.pi"):
+        sympy.sympify(mdqr.pi)
