@@ -298,7 +298,7 @@ def test_inverses(kernels, n, order, rng):
 def test_the_whole_factorisation(kernels, rng):
     """Recursion, products and panels by the engine of the GPU; both engines do the same."""
     a = rng.standard_normal((200, 150))
-    plan = plan_of("qr", "rgs", "fp16", "cholesky", True)
+    plan = plan_of("qr", "rgs", "fp16")
     results = []
     for engine in (emulated_engine(kernels), NumpyEngine()):
         q, _ = engine.load(a, scaled=True)
