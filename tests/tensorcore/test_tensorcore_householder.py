@@ -128,8 +128,8 @@ def test_blocks_of_equal_entries(seed, panel):
     a = equal_blocks(np.random.default_rng(seed))
     for compute in ("fp32", "fp16x2"):
         q, r = qr(a, method="householder", compute=compute, panel=panel)
-        # Roundings of operands of equal entries have one sign, too: 37 units in 150 problems.
-        several = 64 * max(FORMATS[compute].unit, U32)
+        # Roundings of operands of equal entries have one sign, too: 56 units in 600 problems.
+        several = 128 * max(FORMATS[compute].unit, U32)
         assert backward_errors(a, q, r).max() <= several
         assert orthogonality(q) <= several
 
