@@ -85,7 +85,8 @@ template <class T, int N> MDQR_CALL md<T, N> scale_lanes(md<T, N> r, T k) {
     const mask_t<T> small = (abs(x.limb[0]) < broadcast<T>(0x1p-60)) & (k < zero);
     fix_up((k < broadcast<T>(least)) | (k > broadcast<T>(most)) | small, r,
            [](const md<double, N>& a, const md<double, 1>& e) {
-               return scale_result(a, int(e.limb[0]));
+               // Limbs that are not normalised make exponents that no int holds.
+               return scale_result(a, int(clamped(e.limb[0], -0x1p20, 0x1p20)));
            },
            x, md<T, 1>{k});
     clear_negative_zeros(r);
