@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.random  # NumPy imports it at its first use, which may be when memory is short
@@ -31,14 +31,15 @@ def __dir__() -> list[str]:
 
 
 _WORD = 53
-_Draw = TypeVar("_Draw", bound=Callable[..., Any])
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
-def _shape_first(function: _Draw) -> _Draw:
+def _shape_first(function: Callable[_P, _T]) -> Callable[_P, _T]:
     """Raise a TypeError that names the order of arguments if a call has NumPy's."""
 
     @wraps(function)
-    def call(*arguments: Any, **options: Any) -> Any:
+    def call(*arguments: _P.args, **options: _P.kwargs) -> _T:
         if len(arguments) > 1 or "size" in options:
             name = f"mdqr.random.{function.__name__}"
             parameters = "low=0, high=1" if function.__name__ == "uniform" else "loc=0, scale=1"
@@ -48,7 +49,7 @@ def _shape_first(function: _Draw) -> _Draw:
             )
         return function(*arguments, **options)
 
-    return call  # type: ignore[return-value]
+    return call
 
 
 @_shape_first

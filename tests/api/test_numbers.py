@@ -24,7 +24,9 @@ def test_a_number_stays_under_its_other_names():
 
 
 def test_a_default_argument_stays():
-    def mean(values, start=mdqr.qd(0)):  # noqa: B008
+    zero = mdqr.qd(0)
+
+    def mean(values, start=zero):
         total = start
         for value in values:
             total += value
