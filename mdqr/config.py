@@ -210,7 +210,7 @@ def show(mode: str = "stdout") -> dict[str, str] | None:
 
 
 def _describe() -> dict[str, str]:
-    """Return what `show` tells, by name."""
+    """Return the lines of `show`, by name."""
     lines = {
         "mdqr": mdqr.__version__,
         "python": f"{platform.python_version()} on {platform.platform()}",

@@ -288,7 +288,7 @@ def _root(x: Constant, exponent: Fraction) -> Constant | None:
 
 
 def _is_long(value: Fraction, n: int) -> bool:
-    """Return whether ``value**n`` has more bits than a coefficient should have."""
+    """True if ``value**n`` has more bits than a coefficient should have."""
     size = max(abs(value.numerator), value.denominator)
     return size > 1 and size.bit_length() * abs(n) > _MOST_BITS
 

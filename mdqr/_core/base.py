@@ -279,7 +279,7 @@ _writes: Any = ArrayBase.__dict__["_writes"].__get__
 
 
 def _is_reversed(order: str) -> bool:
-    """Return whether the first axis comes first; raise ValueError for an order NumPy lacks."""
+    """True for the order "F"; raise ValueError for an order that NumPy lacks."""
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f'order must be "C", "F", "A" or "K"; got {shown(order)}')
     return order == "F"

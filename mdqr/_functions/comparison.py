@@ -36,7 +36,7 @@ _MOST_LIMBS = max(precision.limbs for precision in PRECISIONS)
 
 
 def equal(x: Any, y: Any, /) -> Any:
-    """Return where ``x == y``, exactly.
+    """Return ``x == y`` for each pair of values, exactly.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def equal(x: Any, y: Any, /) -> Any:
 
 
 def not_equal(x: Any, y: Any, /) -> Any:
-    """Return where ``x != y``, exactly.
+    """Return ``x != y`` for each pair of values, exactly.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def not_equal(x: Any, y: Any, /) -> Any:
 
 
 def less(x: Any, y: Any, /) -> Any:
-    """Return where ``x < y``, exactly; complex values in lexicographic order, as NumPy.
+    """Return ``x < y`` for each pair, exactly; complex values in lexicographic order, as NumPy.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def less(x: Any, y: Any, /) -> Any:
 
 
 def less_equal(x: Any, y: Any, /) -> Any:
-    """Return where ``x <= y``, exactly; complex values in lexicographic order, as NumPy.
+    """Return ``x <= y`` for each pair, exactly; complex values in lexicographic order, as NumPy.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def less_equal(x: Any, y: Any, /) -> Any:
 
 
 def greater(x: Any, y: Any, /) -> Any:
-    """Return where ``x > y``, exactly; complex values in lexicographic order, as NumPy.
+    """Return ``x > y`` for each pair, exactly; complex values in lexicographic order, as NumPy.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def greater(x: Any, y: Any, /) -> Any:
 
 
 def greater_equal(x: Any, y: Any, /) -> Any:
-    """Return where ``x >= y``, exactly; complex values in lexicographic order, as NumPy.
+    """Return ``x >= y`` for each pair, exactly; complex values in lexicographic order, as NumPy.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def where(condition: Any, x: Any, y: Any) -> MDArray:
 
 @advised
 def isfinite(x: Any) -> Any:
-    """Return where values are neither infinite nor NaN.
+    """Test for values that are neither infinite nor NaN.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ def isfinite(x: Any) -> Any:
 @advised
 @documented(isfinite)
 def isnan(x: Any) -> Any:
-    """Return where values are NaN.
+    """Test for NaN.
 
     Parameters
     ----------
@@ -317,7 +317,7 @@ def isnan(x: Any) -> Any:
 @advised
 @documented(isnan)
 def isinf(x: Any) -> Any:
-    """Return where values are infinite.
+    """Test for infinite values.
 
     >>> bool(mdqr.isinf(mdqr.qd("-inf")))
     True
@@ -327,7 +327,7 @@ def isinf(x: Any) -> Any:
 
 
 def array_equal(a: Any, b: Any, *, equal_nan: bool = False) -> bool:
-    """Return whether two arrays have the same shape and equal values, exactly.
+    """True if two arrays have the same shape and equal values, exactly.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What NumPy's users catch around `numpy.linalg` catches what `mdqr.linalg` raises."""
+"""Handlers of the errors of `numpy.linalg` catch those of `mdqr.linalg`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users can turn, and what the package decides by itself."""
+"""Options that users have, and choices that the package makes by itself."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def test_dir_shows_the_public_names_alone(name):
 
 
 def test_load_gives_an_array_and_loadz_a_dict():
-    """What was returned depended on what the file held."""
+    """The type of the result depended on the contents of the file."""
     a = mdqr.array(["0.1", "2"], precision=mdqr.qd)
     one, several = io.BytesIO(), io.BytesIO()
     mdqr.save(one, a)

@@ -159,7 +159,7 @@ def test_complex_operations_keep_the_contract(printed):
 
 
 def refusal(source):
-    """Return what the compiler says to a program; "" if it takes it."""
+    """Return the messages of the compiler for a program; "" if it compiles."""
     command = [host_compiler(), *FLAGS, "-fsyntax-only", "-x", "c++", "-"]
     return subprocess.run(command, input=source, capture_output=True, text=True, check=False).stderr
 

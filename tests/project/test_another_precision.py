@@ -1,4 +1,4 @@
-"""What follows from a number of limbs, for precisions that are not in the registry: 3, 5 and 16.
+"""Consequences of a number of limbs, for precisions that are not in the registry: 3, 5 and 16.
 
 Kernels for them are not compiled here; `tests/limb_count.sh` runs other tests with those too.
 """

@@ -105,7 +105,7 @@ def test_linalg_names_cuda_in_one_file_and_loads_it_for_arrays_of_cupy():
 
 
 def test_linalg_decides_by_backend_in_one_file():
-    """What was measured on one machine is changed for another in one place."""
+    """Choices that were measured on one machine are changed for another in one place."""
     linalg = [path for path in PYTHON if name_of(path).startswith("mdqr/linalg/")]
     reading = {name_of(path) for path in linalg if "backend.name" in path.read_text()}
     assert reading == {"mdqr/linalg/_shared/tuning.py"}

@@ -176,7 +176,7 @@ def peers() -> dict[str, tuple[object, object]]:
 
 
 def has_signature(peer: object) -> bool:
-    """Return whether Python knows the parameters: of NumPy's compiled functions since 2.4."""
+    """True if Python knows the parameters: of NumPy's compiled functions since 2.4."""
     try:
         inspect.signature(peer)
     except ValueError:

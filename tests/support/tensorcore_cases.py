@@ -20,7 +20,7 @@ blocked_householder = with_panel(tensorcore.blocked_householder)
 
 
 def by_blocks(block, *operands, **options):
-    """Return what `blocked_householder` gives with blocks of so many columns."""
+    """Return the result of `blocked_householder` with blocks of so many columns."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_blocked, "_BLOCK", block)
         return blocked_householder(*operands, **options)

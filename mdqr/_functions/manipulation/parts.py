@@ -62,7 +62,7 @@ def imag(val: Any, /) -> MDArray:
 
 
 def isreal(x: Any, /) -> Any:
-    """Return where the imaginary part is zero.
+    """Test for values whose imaginary part is zero.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def isreal(x: Any, /) -> Any:
 
 
 def iscomplexobj(x: Any, /) -> bool:
-    """Return whether an array is complex, whatever its values.
+    """Test for a complex array, whatever its values.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class Errors(NamedTuple):
 def may_be_rounded(
     block: Block, is_complex: bool, limbs: int, axis: tuple[int, ...] | None = None
 ) -> Block:
-    """Return whether entries fill a precision of so many limbs, as rounded numbers do: bool.
+    """True where entries fill a precision of so many limbs, as rounded numbers do.
 
     Shorter numbers, such as integers and fractions of few bits, are exact. All entries along `axis`
     count together, all of the block by default.

@@ -260,7 +260,7 @@ def _kind(value: Any) -> str:
 
 
 def _has_large_integer(x: Any) -> bool:
-    """Return whether an integer is larger than those that all are doubles."""
+    """True if an integer is larger than those that all are doubles."""
     if isinstance(x, np.ndarray) or is_cuda_array(x):
         return bool(
             x.dtype.kind in "iu"

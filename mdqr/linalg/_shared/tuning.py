@@ -68,7 +68,7 @@ def tile_width(
 
 
 def is_wide_tile(backend: Backend, kind: Kind, width: int, rows: int, columns: int) -> bool:
-    """Return whether products of a tile go through residues."""
+    """True if products of a tile go through residues."""
     is_wide = width == WIDE_TILES.get(backend.name)
     return is_wide and kind.limbs > 1 and min(rows, columns) >= LEAST_LENGTH
 
@@ -120,7 +120,7 @@ RESIDUES_WITHIN: dict[str, dict[Kind, Crossover]] = {
 def residues_are_faster(
     backend: Backend, m: int, k: int, n: int, *, kind: Kind, is_part: bool = False
 ) -> bool:
-    """Return whether a product through residues takes less time than one of limbs.
+    """True if a product through residues takes less time than one of limbs.
 
     What they add to the products of bytes grows as m k + k n + m n: the harmonic mean decides.
     """
@@ -158,7 +158,7 @@ REFINED_QR: dict[str, dict[Kind, float]] = {
 
 
 def refined_qr_is_faster(backend: Backend, m: int, n: int, columns: int, *, kind: Kind) -> bool:
-    """Return whether Q with so many columns, and R, take less time than by reflections."""
+    """True if Q with so many columns, and R, take less time by products than by reflections."""
     table, order = REFINED_QR.get(backend.name), min(m, n)
     # Columns that complete Q cost as much as others.
     if table is None or order < LEAST_REFINED or columns > 2 * n:
@@ -198,7 +198,7 @@ def inverse_limbs(backend: Backend, limbs: int) -> tuple[int, int]:
 
 
 def shifts_grams(backend: Backend) -> bool:
-    """Return whether Gram matrices that are not definite get more on their diagonals."""
+    """True if Gram matrices that are not definite get more on their diagonals."""
     return _SHIFTED_GRAMS[backend.name]
 
 

@@ -305,7 +305,7 @@ class Data(NamedTuple):
 
 
 def info_of(data: Data, found: Answer) -> Info:
-    """Return what is known of the errors of a solution; the operands may be changed afterwards."""
+    """Return the error bounds of a solution; the operands may be changed afterwards."""
     inputs, errors = data.inputs, data.errors
     size = moduli(found.x, inputs.is_complex)
     blocks = [block.copy() for block in inputs.blocks]
@@ -336,7 +336,7 @@ def _moved(data: Data, x: Block, held: Block | None, errors: DataErrors) -> np.n
 
 
 def warn_if_undetermined(data: Data, condition: np.ndarray) -> None:
-    """Warn where entries were rounded to a precision in which they do not determine x."""
+    """Warn if the entries may have been rounded to a precision in which they do not determine x."""
     a = data.inputs.blocks[0]
     growth = float(condition.max()) * a.shape[-1]
     if growth * data.precision.eps < 1.0:
@@ -358,7 +358,7 @@ def warn_if_undetermined(data: Data, condition: np.ndarray) -> None:
 
 
 def _may_be_rounded(a: Block, data: Precision, is_complex: bool) -> bool:
-    """Return whether an entry has so many bits that it may have been rounded to a precision."""
+    """True if an entry has so many bits that it may have been rounded to a precision."""
     xp, held = planes.namespace(a), False
     for part in a if is_complex else (a,):
         width = xp.frexp(part[0])[1] - lowest_bits(part, False)

@@ -121,12 +121,12 @@ class Refinement:
         return x
 
     def solved_in(self, limbs: int, c: Block, bits: float) -> Block:
-        """Return what `solved` does by residuals of at most so many limbs."""
+        """Return the result of `solved` from residuals of at most so many limbs."""
         below = [level for level in self.levels if level.limbs < limbs]
         return self.solved(c, bits, [*below, Level(limbs, self.bits(limbs))])
 
     def _step(self, c: Block) -> Block:
-        """Return what one step finds."""
+        """Return the change of one step, and record it."""
         x = self.inverse.times(c)
         self.steps.append(self.native(x))
         if len(self.steps) > 1:
@@ -187,7 +187,7 @@ class Refinement:
         return self._products(self.a_size.swapaxes(-1, -2), size, c, eps)
 
     def through(self, delta: Block) -> Block:
-        """Return what errors of residuals do to ``A^H W r``."""
+        """Return the largest changes of ``A^H W r`` by errors of r of at most `delta`."""
         return self.a_size.swapaxes(-1, -2) @ (self.weight_size * delta)
 
     def _products(self, a: Block, size: Block, c: Block, eps: float) -> Block:
@@ -246,7 +246,7 @@ class _Watch:
         self.refinement, self.sizes, self.wanted = refinement, sizes, wanted
 
     def left(self) -> float | None:
-        """Return how many bits are missing of those wanted; None where nothing contracts."""
+        """Return the number of bits that the solution lacks; None if nothing contracts."""
         refinement = self.refinement
         sizes = np.stack(refinement.system.checks.settle(*self.sizes))
         whole = sizes.max(axis=0)
@@ -334,7 +334,7 @@ def _whole(refinement: Refinement, x: Block, r: Block, found: _Corrected) -> _Wh
 
 
 def _is_right(refinement: Refinement, r: Block) -> Block:
-    """Return where r is as right as sums of squares promise: little of it lies in A's range."""
+    """True where the part of r in the range of A is as small as sums of squares require."""
     system = refinement.system
     eps, root = precision_for(system.kind.limbs).eps, refinement.weight_size**0.5
     inside = refinement.size(refinement.inverse.image(system.gradient([], r)))
@@ -345,7 +345,7 @@ def _is_right(refinement: Refinement, r: Block) -> Block:
 
 
 def _is_nearly_exact(refinement: Refinement, r: Block, error: Block) -> bool:
-    """Return whether errors of x might show in a sum of squares, to which they add their own."""
+    """True if errors of x might show in a sum of squares, to which they add their own."""
     eps = precision_for(refinement.system.kind.limbs).eps
     xp = refinement.system.backend.xp
     # No square may vanish that counts.
@@ -360,7 +360,7 @@ def _is_nearly_exact(refinement: Refinement, r: Block, error: Block) -> bool:
 def _corrected(
     refinement: Refinement, x: Block, r: Block, limbs: int, known: float, wanted: float
 ) -> _Corrected:
-    """Find what is missing of x in so many limbs, from residuals as if in twice those of the work.
+    """Return the correction of x in so many limbs, by residuals as if in twice the working limbs.
 
     It is finished when what is left is so many bits below eps, or becomes no less.
     """

@@ -128,7 +128,7 @@ class Joined(NamedTuple):
 
     @classmethod
     def of(cls, system: System) -> Joined:
-        """Return what the entries of a system join; who asks waits."""
+        """Return the masks for the nonzero entries of a system; the caller waits."""
         field, settle = system.kind.is_complex, system.checks.settle
         # Rows or columns of zeros have no exponent.
         held = (scaling.magnitude_bits(system.given, field) != 0) * 1.0

@@ -134,7 +134,7 @@ def _of_lapack(inputs: Inputs, a: Block) -> tuple[Any, Any, float] | None:
 
 
 def _smaller_by_rows(inputs: Inputs, a: Block, near: bool) -> Block | None:
-    """Return which matrices are better decomposed by rows, ``(batch, 1, 1)``; None if none is.
+    """Return a mask ``(batch, 1, 1)`` of matrices better decomposed by rows; None if none is.
 
     Where columns of length 1 have the larger determinant, their condition is likely the smaller:
     where lengths have the smaller product.
@@ -200,7 +200,7 @@ def rounded(inputs: Inputs, block: Block) -> Block:
 
 
 def _is_disordered(inputs: Inputs, rows: Block) -> bool:
-    """Return whether rows of a triangle far apart in length, or short of their diagonal, remain."""
+    """True if rows of very different norms are not nearly orthogonal, or a diagonal is small."""
     xp, field = inputs.backend.xp, inputs.is_complex
     bits = scaling.magnitude_bits(rows, field)
     bits = scaling.largest(bits, -1, 0)

@@ -309,7 +309,7 @@ class Extension:
         return found
 
     def rounding(self, x: Block, dx: Block) -> Block:
-        """Bound what adding dx to the sums of which x is the first cut off."""
+        """Bound the rounding error of adding dx to the sums of which x is the first."""
         size, change = (scaling.leading(each, self.kind.is_complex) for each in (x, dx))
         # Of one block, or of the rest of it, which is as small.
         unit = (0.5 * self.precision.eps) ** self.blocks

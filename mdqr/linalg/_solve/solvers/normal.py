@@ -223,7 +223,7 @@ def _sums(a: np.ndarray, slices: int, late: list[np.ndarray]) -> Iterator[np.nda
 
 
 def _cut(rows: np.ndarray, held: np.ndarray) -> np.ndarray:
-    """Write slices, as integers, to `held` ``(rows, slices, n)``; return which rows need more."""
+    """Write integer slices to `held` ``(rows, slices, n)``; return a mask of rows needing more."""
     rest = rows * 2.0**_FIRST
     for i in range(held.shape[1]):
         np.rint(rest, out=held[:, i])
