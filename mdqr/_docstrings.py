@@ -180,6 +180,8 @@ a : MDArray
     The values.
 m : MDArray
     The values.
+val : MDArray
+    The values.
 x : MDArray
     The values.
 

@@ -57,110 +57,50 @@ def equal(x: Any, y: Any, /) -> Any:
     return compare(x, y) == 0
 
 
+@documented(equal)
 def not_equal(x: Any, y: Any, /) -> Any:
     """Return ``x != y`` for each pair of values, exactly.
 
-    Parameters
-    ----------
-    x, y : MDArray or array_like
-        The operands, at least one an `MDArray`.
-
-    Returns
-    -------
-    bool or numpy.ndarray of bool
-        Of CuPy on a GPU.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> bool(mdqr.not_equal(mdqr.qd(1), "1.5"))
     True
     """
     return compare(x, y) != 0
 
 
+@documented(equal)
 def less(x: Any, y: Any, /) -> Any:
     """Return ``x < y`` for each pair, exactly; complex values in lexicographic order, as NumPy.
 
-    Parameters
-    ----------
-    x, y : MDArray or array_like
-        The operands, at least one an `MDArray`.
-
-    Returns
-    -------
-    bool or numpy.ndarray of bool
-        Of CuPy on a GPU.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> bool(mdqr.less(mdqr.qd(1), "1.5"))
     True
     """
     return compare(x, y) == -1
 
 
+@documented(equal)
 def less_equal(x: Any, y: Any, /) -> Any:
     """Return ``x <= y`` for each pair, exactly; complex values in lexicographic order, as NumPy.
 
-    Parameters
-    ----------
-    x, y : MDArray or array_like
-        The operands, at least one an `MDArray`.
-
-    Returns
-    -------
-    bool or numpy.ndarray of bool
-        Of CuPy on a GPU.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> bool(mdqr.less_equal(mdqr.qd(1), "1.5"))
     True
     """
     return compare(x, y) <= 0
 
 
+@documented(equal)
 def greater(x: Any, y: Any, /) -> Any:
     """Return ``x > y`` for each pair, exactly; complex values in lexicographic order, as NumPy.
 
-    Parameters
-    ----------
-    x, y : MDArray or array_like
-        The operands, at least one an `MDArray`.
-
-    Returns
-    -------
-    bool or numpy.ndarray of bool
-        Of CuPy on a GPU.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> bool(mdqr.greater(mdqr.qd(1), "1.5"))
     False
     """
     return compare(x, y) == 1
 
 
+@documented(equal)
 def greater_equal(x: Any, y: Any, /) -> Any:
     """Return ``x >= y`` for each pair, exactly; complex values in lexicographic order, as NumPy.
 
-    Parameters
-    ----------
-    x, y : MDArray or array_like
-        The operands, at least one an `MDArray`.
-
-    Returns
-    -------
-    bool or numpy.ndarray of bool
-        Of CuPy on a GPU.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> bool(mdqr.greater_equal(mdqr.qd(1), "1.5"))
     False
     """

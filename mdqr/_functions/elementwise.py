@@ -41,66 +41,30 @@ def add(x: Any, y: Any, /) -> MDArray:
     return _binary("add", x, y)
 
 
+@documented(add)
 def subtract(x: Any, y: Any, /) -> MDArray:
     """Return ``x - y``; result-relative error at most ``2 * eps``, also under cancellation.
 
-    Parameters
-    ----------
-    x, y : MDArray or array_like
-        The operands, at least one an `MDArray`. Texts are numbers here, but not to the operator.
-
-    Returns
-    -------
-    MDArray
-        A new array of the highest precision.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> print(mdqr.subtract(mdqr.qd(1), 2))
     -1.0
     """
     return _binary("subtract", x, y)
 
 
+@documented(add)
 def multiply(x: Any, y: Any, /) -> MDArray:
     """Return ``x * y``; relative error at most ``2 * eps``, complex ``4 * eps`` normwise.
 
-    Parameters
-    ----------
-    x, y : MDArray or array_like
-        The operands, at least one an `MDArray`. Texts are numbers here, but not to the operator.
-
-    Returns
-    -------
-    MDArray
-        A new array of the highest precision.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> print(mdqr.multiply(mdqr.qd(1), 2))
     2.0
     """
     return _binary("multiply", x, y)
 
 
+@documented(add)
 def divide(x: Any, y: Any, /) -> MDArray:
     """Return ``x / y``; relative error at most ``2 * eps``, complex ``10 * eps`` normwise.
 
-    Parameters
-    ----------
-    x, y : MDArray or array_like
-        The operands, at least one an `MDArray`. Texts are numbers here, but not to the operator.
-
-    Returns
-    -------
-    MDArray
-        A new array of the highest precision.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> print(mdqr.divide(mdqr.qd(1), 2))
     0.5
     """

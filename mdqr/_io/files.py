@@ -200,10 +200,10 @@ def loadz(file: File, *, device: str | None = None) -> dict[str, MDArray]:
     >>> import io
     >>> import mdqr
     >>> file = io.BytesIO()
-    >>> mdqr.savez(file, x=mdqr.qd("0.1"), y=mdqr.ones((2, 3), precision=mdqr.dd))
+    >>> mdqr.savez(file, mdqr.qd("0.1"), scale=mdqr.dd(2))
     >>> _ = file.seek(0)
-    >>> {name: a.shape for name, a in mdqr.loadz(file).items()}
-    {'x': (), 'y': (2, 3)}
+    >>> [(name, a.precision) for name, a in mdqr.loadz(file).items()]
+    [('arr_0', mdqr.qd), ('scale', mdqr.dd)]
     """
     found = _arrays("mdqr.loadz", file, device)
     return {front[:-1] or "arr_0": a for front, a in found.items()}

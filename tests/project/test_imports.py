@@ -108,7 +108,6 @@ SMALLER_FILES = {
     "mdqr/array_api/special.py": "a public module: SciPy asks for its name",
     "mdqr/array_api/_dispatch.py": "what all functions of the namespace do with their operands",
     "mdqr/_core/axes.py": "what all functions with axes share",
-    "mdqr/_functions/manipulation/parts.py": "functions of one line, with their docstrings",
     "mdqr/_functions/statistics/extremes.py": "functions of one line, with their docstrings",
     "mdqr/_backend/workspace.py": "a number that the configuration sets and calls read",
     "mdqr/_backend/cuda/backend.py": "the families of calls as one class",

@@ -9,6 +9,7 @@ import numpy as np
 
 from mdqr._core.axes import counted_axis
 from mdqr._core.promotion import promote
+from mdqr._docstrings import NEW_ARRAY, VIEW, documented
 from mdqr._functions.manipulation.axes import operand
 from mdqr._limbs import planes
 from mdqr._limbs.device import is_cuda_array
@@ -17,66 +18,35 @@ if TYPE_CHECKING:
     from mdqr._array.array import MDArray
 
 
+@documented(VIEW)
 def real(val: Any, /) -> MDArray:
     """Return the real parts, a view.
 
-    Parameters
-    ----------
-    val : MDArray
-        The values.
-
-    Returns
-    -------
-    MDArray
-        A view.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> print(mdqr.real(mdqr.qd(1 + 2j)))
     1.0
     """
     return operand(val).real
 
 
+@documented(VIEW)
 def imag(val: Any, /) -> MDArray:
     """Return the imaginary parts: a view, read-only zeros if real.
 
-    Parameters
-    ----------
-    val : MDArray
-        The values.
-
-    Returns
-    -------
-    MDArray
-        A view.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> print(mdqr.imag(mdqr.qd(1 + 2j)))
     2.0
     """
     return operand(val).imag
 
 
+@documented(NEW_ARRAY)
 def isreal(x: Any, /) -> Any:
     """Test for values whose imaginary part is zero.
-
-    Parameters
-    ----------
-    x : MDArray
-        The values.
 
     Returns
     -------
     numpy.ndarray of bool
         Of CuPy on a GPU.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.isreal(mdqr.array([1, 1j], precision=mdqr.qd))
     array([ True, False])
     """
@@ -106,29 +76,20 @@ def iscomplexobj(x: Any, /) -> bool:
     return operand(x).is_complex
 
 
+@documented(VIEW)
 def transpose(a: Any, axes: Any = None) -> MDArray:
     """Return a view with permuted axes.
 
     Parameters
     ----------
-    a : MDArray
-        The values.
     axes : sequence of int, optional
         The new order; all axes reversed by default.
-
-    Returns
-    -------
-    MDArray
-        A view.
 
     Raises
     ------
     ValueError
         If `axes` is not a permutation of the axes.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.transpose(mdqr.zeros((2, 3), precision=mdqr.qd)).shape
     (3, 2)
     """
@@ -136,13 +97,12 @@ def transpose(a: Any, axes: Any = None) -> MDArray:
     return given.transpose() if axes is None else given.transpose(tuple(axes))
 
 
+@documented(VIEW)
 def ravel(a: Any, order: str = "C") -> MDArray:
     """Return the values as one axis: a view where the planes allow one.
 
     Parameters
     ----------
-    a : MDArray
-        The values.
     order : {"C", "F", "A", "K"}, optional
         The last axis first, or the first ("F").
 
@@ -156,33 +116,21 @@ def ravel(a: Any, order: str = "C") -> MDArray:
     ValueError
         If `order` is none of these.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.ravel(mdqr.qd([[1, 2], [3, 4]]), "F").to_numpy()
     array([1., 3., 2., 4.])
     """
     return operand(a).ravel(order)
 
 
+@documented(NEW_ARRAY)
 def copy(a: Any, order: str = "K") -> MDArray:
     """Return a copy, contiguous in C order.
 
     Parameters
     ----------
-    a : MDArray
-        The values.
     order : str, optional
         As NumPy's, without an effect.
 
-    Returns
-    -------
-    MDArray
-        A new array.
-
-    Examples
-    --------
-    >>> import mdqr
     >>> a = mdqr.qd([1, 2])
     >>> mdqr.copy(a) is a
     False
@@ -190,6 +138,7 @@ def copy(a: Any, order: str = "K") -> MDArray:
     return operand(a).copy(order)
 
 
+@documented(NEW_ARRAY)
 def delete(arr: Any, obj: Any, axis: int | None = None) -> MDArray:
     """Return an array without the values at some places.
 
@@ -202,19 +151,11 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> MDArray:
     axis : int, optional
         The axis; by default the array is flattened first.
 
-    Returns
-    -------
-    MDArray
-        A new array.
-
     Raises
     ------
     IndexError
         If a place does not exist.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.delete(mdqr.qd([1, 2, 3]), 1).to_numpy()
     array([1., 3.])
     """
@@ -223,6 +164,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> MDArray:
     return given.ravel()[np.delete(_places(given), _on_host(obj), place)]
 
 
+@documented(delete)
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> MDArray:
     """Return an array with values put in before some places.
 
@@ -230,12 +172,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> MDArray:
     ----------
     arr : MDArray or array_like
         The values.
-    obj : int, slice or array_like of int or bool
-        The places along the axis.
     values : MDArray or array_like
         The values that are put in; `arr` or `values` is an `MDArray`.
-    axis : int, optional
-        The axis; by default the array is flattened first.
 
     Returns
     -------
@@ -244,14 +182,9 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> MDArray:
 
     Raises
     ------
-    IndexError
-        If a place does not exist.
     ValueError
         If `values` do not broadcast to what is put in.
 
-    Examples
-    --------
-    >>> import mdqr
     >>> mdqr.insert(mdqr.qd([1, 3]), 1, "2.5").to_numpy()
     array([1. , 2.5, 3. ])
     """

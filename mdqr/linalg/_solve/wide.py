@@ -50,13 +50,14 @@ class Wide(System):
         checks: Checks,
         *,
         kind: Kind,
-        rows: Block | None = None,
-        weight: Block | None = None,
-        root: Block | None = None,
         callback: Callback | None = None,
         line: str = "row",
+        **scales: Block | None,
     ) -> Wide:
-        """Scale matrices with fewer rows than columns, as `System.of` has it."""
+        """Scale matrices with fewer rows than columns, as `System.of` has it.
+
+        `scales` are its `rows`, `weight` and `root`.
+        """
         tall = System.of(
             caller,
             backend,
@@ -75,12 +76,10 @@ class Wide(System):
             checks,
             given,
             -powers,
-            rows,
-            weight,
-            root,
             callback=callback,
             line=line,
             tall=tall,
+            **scales,
         )
 
     @property
