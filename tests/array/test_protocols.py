@@ -293,7 +293,7 @@ ALONE = {
     "isrealobj",
     "copyto",
     "reshape",
-    *("isreal", "delete", "insert", "put", "partition", "argpartition"),  # tests/api
+    *("isreal", "delete", "insert", "put", "partition", "argpartition"),  # tests/api/signatures
 }
 
 

@@ -12,7 +12,7 @@ import mdqr
 from mdqr import _stability, series, tensorcore
 from mdqr._stability import NOTE, Deprecation, deprecated, experimental, renamed_keyword
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "stability.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "explanation" / "stability.md"
 EXPERIMENTAL = {
     **{f"tensorcore.{name}": getattr(tensorcore, name) for name in tensorcore.__all__},
     **{f"series.{name}": getattr(series, name) for name in ("track", "Path", "Piece")},

@@ -1,7 +1,7 @@
 """Elementwise operations keep their limbs from version to version: a digest of 1,000 results each.
 
-``python tests/api/test_limbs_over_versions.py`` prints the digests. A new one needs a line in the
-changelog, under Unreleased, that names the operation.
+``python tests/api/promises/test_limbs_over_versions.py`` prints the digests. A new one needs a
+line in the changelog, under Unreleased, that names the operation.
 """
 
 from __future__ import annotations
