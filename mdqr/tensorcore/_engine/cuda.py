@@ -20,7 +20,7 @@ SCALE = Module("tensorcore/scale", Kind(1, False))
 VECTORS = Module("tensorcore/vectors", Kind(1, False))
 
 _THREADS = 256
-# Kernels of formats, as in kernels/cuda/tensorcore_formats.hpp.
+# Kernels of formats, as in kernels/cuda/tensorcore/formats.hpp.
 _FORMATS = {"": 0, "half": 1, "split": 2, "bfloat": 3, "tf32": 4}
 # Of loading: rows of a block, and its columns.
 _LOAD_ROWS, _LOAD_COLUMNS = 512, 32
