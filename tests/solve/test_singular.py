@@ -5,6 +5,8 @@ import pytest
 
 import mdqr
 from mdqr.linalg import lstsq, solve
+from mdqr.linalg._factor.condition import condition
+from mdqr.linalg._solve import problem as problems
 from mdqr.linalg._solve.problem import SMALL, Problem
 
 
@@ -72,3 +74,32 @@ def test_no_further_round_follows_a_doubtful_estimate(monkeypatch):
         assert doubtful[-1]
         assert sum(doubtful) == 1
         doubtful.clear()
+
+
+@pytest.mark.parametrize("call", [solve, lstsq])
+def test_a_matrix_of_a_batch_is_decided_once(call, monkeypatch):
+    """Doubtful matrices were factored early, and once more for what that had found."""
+    n, batch = 12, 6
+    a = mdqr.random.normal((batch, n, n), precision=mdqr.dd, rng=5)
+    # Every second one is near singular: a column is within about 2^-95 of another.
+    a[::2, :, -1:] = a[::2, :, :1] + a[::2, :, -1:] * 2.0**-95
+    b = np.ones((n, 1))
+    alone = [lstsq(each, b) for each in a]
+    factored, asked, decide = [], [], Problem.decided
+
+    def estimated(triangle):
+        factored.append(triangle.block.shape[1])
+        return condition(triangle)
+
+    def watched(problem, doubtful):
+        asked.append(np.count_nonzero(doubtful))
+        return decide(problem, doubtful)
+
+    monkeypatch.setattr(problems, "condition", estimated)
+    monkeypatch.setattr(Problem, "decided", watched)
+    found = call(a, b)
+    assert sum(factored) == batch // 2
+    assert sum(asked) > batch // 2
+    if call is lstsq:
+        assert found.rank.tolist() == [each.rank for each in alone]
+        assert found.info.condition.tolist() == pytest.approx([x.info.condition for x in alone])

@@ -109,9 +109,7 @@ def _in_next_precision(problem: Problem) -> Answer | None:
         return None
     doubtful = found.kept & (found.condition * problem.limit >= SMALL)
     if doubtful.any():
-        items = np.nonzero(doubtful) if doubtful.ndim else ()
-        decided = (problem.take(items) if items else problem).conditioned
-        _, found.condition[items], found.rank[items] = decided
+        found.condition[doubtful], found.rank[doubtful] = problem.decided(doubtful)
     return found
 
 

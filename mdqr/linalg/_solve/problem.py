@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
+from math import prod
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -118,6 +119,31 @@ class Conditioned(NamedTuple):
     rank: np.ndarray
 
 
+class Ranks(NamedTuple):
+    """Conditions and ranks of a whole batch, flat; a problem has the matrices at `places`.
+
+    Problems taken from one batch share them. A rank of -1 is not decided yet.
+    """
+
+    value: np.ndarray
+    rank: np.ndarray
+    places: np.ndarray
+
+    @classmethod
+    def unknown(cls, batch: tuple[int, ...]) -> Ranks:
+        """Return those of a batch of which nothing is decided."""
+        places = np.arange(prod(batch)).reshape(batch)
+        return cls(np.ones(places.size), np.full(places.size, -1), places)
+
+    def take(self, items: Items) -> Ranks:
+        """Return the same for some matrices."""
+        return self._replace(places=self.places[items])
+
+    def note(self, value: np.ndarray, rank: np.ndarray) -> None:
+        """Keep what was decided of all matrices of a problem."""
+        self.value[self.places], self.rank[self.places] = value, rank
+
+
 @dataclass(frozen=True)
 class Problem:
     """A scaled problem, its right-hand sides as they came, and the operands for precisions.
@@ -125,6 +151,7 @@ class Problem:
     Matrices whose condition times `limit` is not small are factored, and `decide` sees them: it
     gets the system and its condition, and raises where columns depend on each other. `raised`
     returns the same problem in the next precision, of which `lower` is the one that decides ranks.
+    `ranks` has what was decided of the batch that this was taken from.
     """
 
     system: System
@@ -134,6 +161,7 @@ class Problem:
     decide: Callable[[System, Decisive], np.ndarray]
     raised: Callable[[], Problem]
     lower: Problem | None = None
+    ranks: Ranks | None = None
 
     @property
     def batch(self) -> tuple[int, ...]:
@@ -158,6 +186,7 @@ class Problem:
             given=taken(self.given, self.system.kind.lead, items),
             raised=cache(lambda: self.raised().take(items)),
             lower=None if self.lower is None else self.lower.take(items),
+            ranks=self._ranks.take(items),
         )
 
     def decide_early(self, condition: np.ndarray) -> None:
@@ -165,17 +194,20 @@ class Problem:
 
         A singular matrix is refused so before an inverse of it is looked for in more limbs.
         """
-        if self.lower is None:
-            return
-        doubtful = (condition * self.lower.limit >= SMALL) & ~self._decided
-        if doubtful.any():
-            self._decided[...] |= doubtful
-            _ = (self.lower.take(np.nonzero(doubtful)) if self.batch else self.lower).conditioned
+        if self.lower is not None:
+            self.lower.decided(condition * self.lower.limit >= SMALL)
+
+    def decided(self, doubtful: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return conditions and ranks of the matrices `doubtful`, of bool; each is decided once."""
+        value, rank, places = self._ranks
+        missing = doubtful & (rank[places] < 0)
+        if missing.any():
+            _ = (self if missing.all() else self.take(np.nonzero(missing))).conditioned
+        return value[places[doubtful]], rank[places[doubtful]]
 
     @cached_property
-    def _decided(self) -> np.ndarray:
-        """The matrices, of bool, that `decide_early` has decided."""
-        return np.zeros(self.batch, dtype=bool)
+    def _ranks(self) -> Ranks:
+        return Ranks.unknown(self.batch) if self.ranks is None else self.ranks
 
     @cached_property
     def conditioned(self) -> Conditioned:
@@ -184,4 +216,6 @@ class Problem:
         estimate = condition(system.factored.triangle)
         value, vector = system.checks.settle(estimate.value, estimate.vector)
         system.report("condition", 1, 1)
-        return Conditioned(estimate, value, self.decide(system, Decisive(value, vector)))
+        rank = self.decide(system, Decisive(value, vector))
+        self._ranks.note(value, rank)
+        return Conditioned(estimate, value, rank)
