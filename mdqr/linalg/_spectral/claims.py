@@ -22,7 +22,6 @@ from mdqr.linalg._spectral import singular_bounds as singular
 from mdqr.linalg._spectral.definite_pair import near_one
 from mdqr.linalg._spectral.disks import SLACK
 from mdqr.linalg._spectral.info import Proven, SpectralInfo
-from mdqr.linalg._spectral.onesided.jacobi import adjoint
 from mdqr.linalg._spectral.residual_bounds import (
     LOST,
     Bounds,
@@ -239,7 +238,7 @@ def of_singular(given: Held, again: Any) -> Proven:
     a, e = host_block(given.matrices[0]), _entry_errors(given, 0)
     u, v = (host_block(x) for x in given.vectors)
     if a.shape[-2] < a.shape[-1]:
-        a, e, u, v = adjoint(a, kind), e.swapaxes(-1, -2), v, u
+        a, e, u, v = planes.adjoint(a, kind.is_complex), e.swapaxes(-1, -2), v, u
     backend = for_block(a)
     a, top = _near_one(backend, a, field)
     e = np.ldexp(e, -top[:, None, None])

@@ -24,7 +24,6 @@ from mdqr.linalg._spectral.onesided import starts
 from mdqr.linalg._spectral.onesided.jacobi import (
     ROOM,
     Orthogonal,
-    adjoint,
     descending,
     orthogonalise,
     row_sums,
@@ -65,7 +64,7 @@ def decomposed(
         if m >= n:
             found = of_tall(inputs, block, vectors)
         else:
-            right, values, left = of_tall(inputs, adjoint(block, inputs.kind), vectors)
+            right, values, left = of_tall(inputs, planes.adjoint(block, inputs.is_complex), vectors)
             found = Decomposed(left, values, right)
         shape = (inputs.work.limbs, *inputs.shape(0)[:-2], 1, min(m, n))
         checks.require_in_range(function, "S", found.values.reshape(shape), False)
@@ -97,7 +96,7 @@ def of_tall(inputs: Inputs, a: Block, vectors: bool) -> Decomposed:
     if m == n and (start is None or start[2] > _EVEN):
         turned = _smaller_by_rows(inputs, a, start is not None)
     if turned is not None:
-        a = xp.where(turned, adjoint(a, kind), a)
+        a = xp.where(turned, planes.adjoint(a, kind.is_complex), a)
     if start is None:
         left, rows, right = _triangle(inputs, a, vectors)
         rows = planes.conjugate(rows) if field else rows
@@ -165,7 +164,7 @@ def _triangle(inputs: Inputs, a: Block, vectors: bool) -> tuple[Any, Block, Any]
     for _ in range(_MOST_AGAIN):
         if not _is_disordered(inputs, rows):
             break
-        more = _factored_twice(inputs, adjoint(rows, kind), vectors)
+        more = _factored_twice(inputs, planes.adjoint(rows, kind.is_complex), vectors)
         rows = more[1]
         if vectors:
             left, right = (
@@ -186,7 +185,7 @@ def _factored_twice(inputs: Inputs, a: Block, vectors: bool) -> tuple[Any, Block
         r = rounded(inputs, factors.signed_r(n))
         q = rounded(inputs, factors.signed_q(n)) if vectors else None
         sides.append((q, found.order))
-        a = adjoint(r, inputs.kind)
+        a = planes.adjoint(r, inputs.is_complex)
     (left, first), (right, second) = sides
     if left is None or right is None:
         return None, r, None

@@ -22,7 +22,6 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._spectral.disks import components
-from mdqr.linalg._spectral.onesided.jacobi import adjoint
 from mdqr.linalg._spectral.residual_bounds import diagonal_matrix
 
 _MOST_STEPS = 8
@@ -117,7 +116,7 @@ def _remainders(backend: Backend, a: Block, b: Block, x: Block, w: Block, kind: 
     tall = xp.concatenate([planes.negate(x, field), of_w], axis=-2)
     more = backend.matmul(off, of_w, kind=kind)
     r = backend.residual([(1, more)], wide, tall, kind=kind)
-    left = adjoint(x, kind)
+    left = planes.adjoint(x, kind.is_complex)
     one = kind.identity(xp, x.shape[kind.lead :])
     more = backend.matmul(left, off, kind=kind)
     g = backend.residual([(1, one), (1, more)], left, image, kind=kind)
@@ -182,7 +181,9 @@ def _turned_together(
             index = xp.asarray(members.tolist())
             inner = (..., i, index[:, None], index)
             part = z[inner]
-            part = backend.binary("add", part, adjoint(part, kind), kind=kind) * 0.5
+            part = (
+                backend.binary("add", part, planes.adjoint(part, kind.is_complex), kind=kind) * 0.5
+            )
             # What the values have in common hides what they differ in.
             centre = w[:, i, index[:1]]
             own = backend.binary("subtract", found[:, i, index], centre, kind=real)

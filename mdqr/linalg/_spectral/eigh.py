@@ -35,7 +35,7 @@ from mdqr.linalg._spectral import claims
 from mdqr.linalg._spectral.decomposition import of_tall
 from mdqr.linalg._spectral.definite_pair import Pairs, refined
 from mdqr.linalg._spectral.info import SpectralInfo
-from mdqr.linalg._spectral.onesided.jacobi import adjoint, ascending, orthogonalise, row_sums
+from mdqr.linalg._spectral.onesided.jacobi import ascending, orthogonalise, row_sums
 
 # Eigenvalues no larger than that, beside the largest, are noise in float64.
 _LOST = 2.0**-44
@@ -392,10 +392,10 @@ def _reduced(
     advice = "eig takes any regular b"
     upper = uplo == "U"
     c = checked_factor(function, "b", inputs, upper=upper, advice=advice, index=1)
-    c = adjoint(c, kind) if upper else c
+    c = planes.adjoint(c, kind.is_complex) if upper else c
     triangle = Triangle(inputs.backend, c, kind=kind, lower=True, function=function, checks=checks)
     half = triangle.solve(a, checks=checks)
-    reduced = triangle.solve(adjoint(half, kind), checks=checks)
+    reduced = triangle.solve(planes.adjoint(half, kind.is_complex), checks=checks)
     checks.settle()
     whole = _hermitian(inputs, (xp.triu if upper else xp.tril)(b))
     return inputs, [a, whole], _hermitian(inputs, xp.tril(reduced)), triangle
@@ -407,7 +407,7 @@ def _hermitian(inputs: Inputs, triangle: Block) -> Block:
     triangle = planes.widen(triangle, kind.is_complex, kind.limbs).copy()
     if kind.is_complex:
         planes.diagonal(triangle)[1] = 0.0
-    other = adjoint(triangle, kind).copy()
+    other = planes.adjoint(triangle, kind.is_complex).copy()
     planes.diagonal(other)[...] = 0.0
     return triangle + other
 

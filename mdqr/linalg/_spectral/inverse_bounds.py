@@ -23,7 +23,6 @@ from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import Inputs, precision_for, square_of
 from mdqr.linalg._spectral.disks import SLACK
-from mdqr.linalg._spectral.onesided.jacobi import adjoint
 from mdqr.linalg._spectral.residual_bounds import LOST, known, lost_by_scaling
 
 # Entries of A are near 1; what underflow takes, and from a bound at the end.
@@ -84,7 +83,11 @@ def _bounds(
     lost = lost_by_scaling(backend, a, near, -back, field)
     a, wide = planes.widen(near, field, kind.limbs), a.shape[-2] < a.shape[-1]
     if wide:
-        a, x, lost = adjoint(a, kind), adjoint(x, kind), lost.swapaxes(-1, -2)
+        a, x, lost = (
+            planes.adjoint(a, kind.is_complex),
+            planes.adjoint(x, kind.is_complex),
+            lost.swapaxes(-1, -2),
+        )
     of_a, of_x = known(a, kind).sizes, known(x, kind).sizes
     e, f = _residuals(backend, a, x, kind)
     found = []
@@ -134,8 +137,11 @@ def _residuals(backend: Any, a: Block, x: Block, kind: Kind) -> tuple[np.ndarray
     q = backend.residual([(1, p)], a, x, kind=kind)
     of_p, of_q = known(p, kind).sizes, known(q, kind).sizes
     off = eps * of_q + few * square_of(eps) * (of_a @ of_x + of_p) + _LEAST
-    more = backend.matmul(x, adjoint(q, kind), kind=kind)
-    f = known(backend.residual([(1, x), (1, more)], x, adjoint(p, kind), kind=kind), kind).sizes
+    more = backend.matmul(x, planes.adjoint(q, kind.is_complex), kind=kind)
+    f = known(
+        backend.residual([(1, x), (1, more)], x, planes.adjoint(p, kind.is_complex), kind=kind),
+        kind,
+    ).sizes
     lost = few * square_of(eps) * (of_x @ of_p.swapaxes(-1, -2) + of_x + known(more, kind).sizes)
     lost = lost + of_x @ (few * eps * of_q + off).swapaxes(-1, -2)
     return e, (f * (1 + eps) + lost) * SLACK + _LEAST

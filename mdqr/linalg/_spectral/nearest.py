@@ -23,7 +23,7 @@ from mdqr.linalg._shared.operands import (
     memory_guard,
 )
 from mdqr.linalg._spectral.decomposition import Decomposed, folded, of_tall, rounded
-from mdqr.linalg._spectral.onesided.jacobi import ROOM, adjoint
+from mdqr.linalg._spectral.onesided.jacobi import ROOM
 from mdqr.linalg._spectral.svd import svd
 
 
@@ -159,7 +159,7 @@ def above_rounding(
     return LowRankResult(
         folded(inputs, u, (*batch, m, count)),
         folded(inputs, found.values, (*batch, count), is_complex=False),
-        folded(inputs, adjoint(v, inputs.kind), (*batch, count, n)),
+        folded(inputs, planes.adjoint(v, inputs.is_complex), (*batch, count, n)),
     )
 
 
@@ -196,7 +196,7 @@ def _approximated(
             callback=callback,
         )
         k = factors.factors.count
-        turned = adjoint(rounded(inputs, factors.signed_r(k)), kind)
+        turned = planes.adjoint(rounded(inputs, factors.signed_r(k)), kind.is_complex)
         turned = permuted(turned, found.order.argsort(axis=-1))
         right, values, left = of_tall(inputs, turned, vectors)
         values = backend.ldexp(values, top[:, None])

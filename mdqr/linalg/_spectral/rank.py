@@ -26,7 +26,6 @@ from mdqr.linalg._shared.operands import (
 )
 from mdqr.linalg._spectral.inverse_bounds import pseudo_inverse_info
 from mdqr.linalg._spectral.nearest import above_rounding, values_above_rounding
-from mdqr.linalg._spectral.onesided.jacobi import adjoint
 from mdqr.linalg._spectral.svd import svd, svdvals
 
 
@@ -311,7 +310,9 @@ def _over_values(given: Inputs, vh: Block, s: Block, kept: Block) -> MDArray:
     inverse[0] = xp.where(kept, inverse[0], 1.0)
     inverse = xp.where(kept, backend.unary("reciprocal", inverse, kind=kind.real), 0.0)
     inverse = planes.complexify(inverse) if kind.is_complex else inverse
-    v = backend.binary("multiply", adjoint(vh, kind), inverse[..., None, :], kind=kind)
+    v = backend.binary(
+        "multiply", planes.adjoint(vh, kind.is_complex), inverse[..., None, :], kind=kind
+    )
     return MDArray._wrap(v, given.precision, kind.is_complex)
 
 

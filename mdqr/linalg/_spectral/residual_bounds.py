@@ -18,7 +18,6 @@ from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._shared.operands import precision_for, square_of
 from mdqr.linalg._spectral.disks import SLACK, Disks, disks
-from mdqr.linalg._spectral.onesided.jacobi import adjoint
 
 # Entries are near 1: more than what underflow takes from any sum.
 _LEAST = 2.0**-1000
@@ -120,7 +119,9 @@ def departure(backend: Backend, x: Known, kind: Kind) -> np.ndarray:
     """Return upper bounds of the moduli of ``I - X^H X``."""
     eps, (m, n) = precision_for(kind.limbs).eps, x.block.shape[-2:]
     one = kind.identity(np, (*x.block.shape[kind.lead : -2], n, n))
-    found = backend.residual([(1, one)], adjoint(x.block, kind), x.block, kind=kind)
+    found = backend.residual(
+        [(1, one)], planes.adjoint(x.block, kind.is_complex), x.block, kind=kind
+    )
     more = (8 * m + 64) * square_of(eps) * (x.sizes.swapaxes(-1, -2) @ x.sizes + 1.0)
     return np.asarray((known(found, kind).sizes * (1 + eps) + more) * SLACK + _LEAST)
 
@@ -155,7 +156,7 @@ def _of_pair(backend: Backend, a: Known, b: Known, x: Known, w: Known, kind: Kin
     z = product(backend, x, total, lost, kind)
     # I - X^H W + X^H D.
     one = kind.identity(np, x.block.shape[kind.lead :])
-    left = adjoint(x.block, kind)
+    left = planes.adjoint(x.block, kind.is_complex)
     of_rest = backend.matmul(left, rest.block, kind=kind)
     g = known(backend.residual([(1, one), (1, of_rest)], left, image.block, kind=kind), kind)
     more_g = few * square_of(eps) * (turned @ image.sizes + 1.0 + known(of_rest, kind).sizes)

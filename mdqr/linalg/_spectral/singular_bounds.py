@@ -15,7 +15,6 @@ from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._spectral.disks import SLACK
-from mdqr.linalg._spectral.onesided.jacobi import adjoint
 from mdqr.linalg._spectral.residual_bounds import (
     Bounds,
     Known,
@@ -57,7 +56,7 @@ def sides(backend: Backend, given: Triples, kind: Kind) -> Sides:
     field, limbs = kind.is_complex, kind.limbs
     a, u, v = (known(planes.widen(x, field, limbs), kind) for x in (given.a, given.u, given.v))
     w = known(diagonal_matrix(np, given.s, kind), kind)
-    a_h = Known(adjoint(a.block, kind), a.sizes.swapaxes(-1, -2))
+    a_h = Known(planes.adjoint(a.block, kind.is_complex), a.sizes.swapaxes(-1, -2))
     left, lost_left = residual(backend, a, v, u, w, kind)
     right, lost_right = residual(backend, a_h, u, v, w, kind)
     one = product(backend, u, left, lost_left, kind)

@@ -28,9 +28,6 @@ from mdqr.linalg._spectral.decomposition import (
     of_tall,
 )
 from mdqr.linalg._spectral.info import SpectralInfo
-from mdqr.linalg._spectral.onesided.jacobi import (
-    adjoint,
-)
 from mdqr.linalg._spectral.singular_bounds import Triples
 
 
@@ -173,7 +170,7 @@ def svd(
     left, right = cast(tuple[Block, Block], (found.left, found.right))
     if full_matrices:
         left, right = completed(inputs, left), completed(inputs, right)
-    right = adjoint(right, inputs.kind)
+    right = planes.adjoint(right, inputs.is_complex)
     u, vh = (
         folded(inputs, x, (*batch, *planes.value_shape(x, inputs.is_complex)[1:]))
         for x in (left, right)

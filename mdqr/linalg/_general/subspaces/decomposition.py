@@ -18,7 +18,6 @@ from mdqr.linalg._general.subspaces.newton import (
 from mdqr.linalg._general.subspaces.qr_algorithm import triangular
 from mdqr.linalg._general.subspaces.splitting import split
 from mdqr.linalg._shared.operands import precision_for
-from mdqr.linalg._spectral.onesided.jacobi import adjoint
 
 # Matrices of at least so many rows go through the QR algorithm in two limbs first.
 _LARGE = 16
@@ -79,7 +78,7 @@ def _of_triangle(backend: Backend, t: Block, q: Block, kind: Kind, noise: float 
     """Return the basis ``Q V`` of ``A = Q T Q^H`` with ``T V = V M``."""
     found = split(backend, t, kind, noise)
     x = backend.matmul(q, found.v, kind=kind)
-    y = backend.matmul(found.inverse, adjoint(q, kind), kind=kind)
+    y = backend.matmul(found.inverse, planes.adjoint(q, kind.is_complex), kind=kind)
     x, y, m = (each[..., None, :, :] for each in (x, y, found.m))
     return Basis(x, y, m, found.labels[None], np.ones(1, bool))
 

@@ -137,7 +137,9 @@ def _unitary(backend: Backend, v: Block, kind: Kind) -> Block:
     one = kind.identity(backend.xp, v.shape[kind.lead :])
     while good < kind.limbs:
         # (1 - 2 h)^(-1/2) is 1 + h + 3 h^2 / 2 but for a cube; of the square one limb counts.
-        half = 0.5 * backend.matmul(v, adjoint(v, kind), c=one, subtract=True, kind=kind)
+        half = 0.5 * backend.matmul(
+            v, planes.adjoint(v, kind.is_complex), c=one, subtract=True, kind=kind
+        )
         first = planes.first_limbs(half, field, 1)
         square = backend.matmul(first, 1.5 * first, kind=Kind(1, field))
         half = backend.binary("add", half, square, kind=kind)
@@ -145,11 +147,6 @@ def _unitary(backend: Backend, v: Block, kind: Kind) -> Block:
         # Some bits of three times as many are lost in the size of matrices.
         good *= 2
     return v
-
-
-def adjoint(x: Block, kind: Kind) -> Block:
-    """Return the conjugate transposes of matrices."""
-    return planes.adjoint(x, kind.is_complex)
 
 
 def row_sums(backend: Backend, x: Block, kind: Kind) -> Block:
@@ -232,7 +229,7 @@ class _Turns(NamedTuple):
 def _hermitian(xp: Any, x: Block, kind: Kind) -> Block:
     """Return `x` exactly Hermitian, or turns are not unitary where lengths are nearly equal."""
     place = xp.arange(x.shape[-1])
-    x = xp.where(place[:, None] > place, adjoint(x, kind), x)
+    x = xp.where(place[:, None] > place, planes.adjoint(x, kind.is_complex), x)
     if kind.is_complex:
         planes.diagonal(x)[1] = 0.0
     return x
@@ -304,7 +301,7 @@ def _small_turns(
         planes.diagonal(o)[...] = 0.0
         w = xp.where(active, backend.binary("divide", o, gap, kind=few), 0.0)
         half = 0.5 * _product(backend, w, o, few, far)
-        half = backend.binary("add", half, adjoint(half, few), kind=few)
+        half = backend.binary("add", half, planes.adjoint(half, few.is_complex), kind=few)
         whole = _hermitian(xp, backend.binary("add", gram, half, kind=kind), kind)
         products = native_abs(whole, field)
         angle = _symmetric(xp, products / pairs.moduli)
