@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.blocks import from_native, to_native, turned
+from mdqr._backend.blocks import from_native, native_abs, to_native, turned
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
@@ -91,7 +91,7 @@ class ApproximateInverse:
             known = self._moduli(image)
             loose = self._size.swapaxes(-1, -2) @ (delta + c * size)
             dx, spread = self._product(image), self._size @ (loose + c * known)
-            norm = _lengths(known + loose)
+            norm = scaling.norms(known + loose, -2, keepdims=True)
         return dx, (spread + self.rows * (norm / (1.0 - self.rate))) * UP
 
     def spread(self, delta: Block) -> Block:
@@ -114,7 +114,7 @@ class ApproximateInverse:
         return constant(self.kind, int(self.x.shape[-1]))
 
     def _moduli(self, v: Block) -> Block:
-        return self.backend.xp.abs(to_native(self.backend.xp, v, self.kind.is_complex))
+        return native_abs(v, self.kind.is_complex)
 
     def _product(self, v: Block, *, adjoint: bool = False) -> Block:
         """Return ``X v`` or ``X^H v``, of the first limbs of v."""
@@ -341,12 +341,6 @@ def constant(kind: Kind, terms: int) -> float:
     if kind.limbs == 1:
         return (terms + 8) * (4 if kind.is_complex else 1) * U
     return (terms + 12) * (2 if kind.is_complex else 1) * precision_for(kind.limbs).eps
-
-
-def _lengths(sizes: Block) -> Block:
-    """Return the lengths of columns, of which no square vanishes that counts."""
-    top = scaling.largest(sizes, -2, 0.0, keepdims=True) + 2.0**-1000
-    return top * ((sizes / top) ** 2).sum(axis=-2, keepdims=True) ** 0.5
 
 
 def _frobenius(xp: ModuleType, x: Block) -> Block:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mdqr._backend.blocks import native_abs
 from mdqr._errors import warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
@@ -301,10 +302,8 @@ def _lost(system: System, block: Block, shifted: Block, shift: Block) -> Block |
 
 def moduli(x: Block, is_complex: bool) -> Block:
     """Return the moduli of the leading limbs, infinite where they overflow."""
-    if not is_complex:
-        return abs(x[0])
     with np.errstate(over="ignore"):
-        return planes.namespace(x).hypot(x[0, 0], x[1, 0])
+        return native_abs(x, is_complex)
 
 
 def _sum(system: System, pairs: list[Pair], limbs: int) -> Block:

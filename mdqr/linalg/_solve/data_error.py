@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from mdqr._backend.blocks import from_native, to_native, turned
+from mdqr._backend.blocks import from_native, native_abs, to_native, turned
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr.linalg._inverse.approximate_inverse import ApproximateInverse, U
@@ -83,7 +83,7 @@ def relative_error(a: Block, errors: Errors, is_complex: bool) -> float:
     Columns of a matrix ``(..., m, n)`` for m >= n, else rows: NaN where something is not finite.
     """
     xp = planes.namespace(a)
-    sizes = xp.abs(to_native(xp, a, is_complex))
+    sizes = native_abs(a, is_complex)
     axis = -2 if sizes.shape[-2] >= sizes.shape[-1] else -1
     found = scaling.largest(errors.of(xp, sizes, 0), axis, 0.0)
     relative = xp.where(found > 0, found / scaling.largest(sizes, axis, 0.0), 0.0)
@@ -154,15 +154,15 @@ def moved(system: System, b: Scaled, r: Scaled, x: Block, errors: DataErrors) ->
     unit = b.exponents[..., None, :]
     by_row = 0 if system.rows is None else system.rows[..., :, None]
     by_column = system.powers[..., None, :]
-    a = _sizes(system, system.a)
+    a = system.size(system.a)
     of_a = errors.a.of(xp, a, by_row + by_column)
     x = xp.ldexp(x, -system.powers[..., :, None] - unit)
-    r_sizes = xp.ldexp(_sizes(system, r.block), r.exponents[..., None, :] - unit)
-    change = of_a @ x + errors.b.of(xp, _sizes(system, b.block), by_row - unit)
+    r_sizes = xp.ldexp(system.size(r.block), r.exponents[..., None, :] - unit)
+    change = of_a @ x + errors.b.of(xp, system.size(b.block), by_row - unit)
     weight: Block | float = 1.0
     of_weights: Block | float = 0.0
     if system.weight is not None:
-        weight = _sizes(system, system.weight)
+        weight = system.size(system.weight)
         of_weights = errors.weights.of(xp, weight, -2 * by_row)
         of_weights = xp.where(weight > 0, of_weights / weight, 0.0)
         change = change + of_weights * r_sizes
@@ -218,12 +218,6 @@ def moved_shortest(system: Wide, b: Scaled, x: Block, errors: DataErrors) -> Blo
     return xp.ldexp(xp.where(rate < 1.0, moved, xp.inf), shift)
 
 
-def _sizes(system: System, block: Block) -> Block:
-    """Return the moduli of leading limbs."""
-    xp = system.backend.xp
-    return xp.abs(to_native(xp, block, system.kind.is_complex))
-
-
 def _inverses(system: System) -> tuple[Block, Block]:
     """Return the moduli of ``C A^H W`` and C, or a little more: from float64 where that serves."""
     xp, kind = system.backend.xp, system.kind
@@ -236,7 +230,7 @@ def _inverses(system: System) -> tuple[Block, Block]:
         inverse = system.triangle.solve(system.identity())
         q = system.form_q().swapaxes(-1, -2)
         rows, normal = (
-            _sizes(system, system.backend.matmul(inverse, right, conj_b=kind.is_complex, kind=kind))
+            system.size(system.backend.matmul(inverse, right, conj_b=kind.is_complex, kind=kind))
             for right in (q, inverse.swapaxes(-1, -2))
         )
     else:

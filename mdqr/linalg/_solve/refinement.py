@@ -67,10 +67,8 @@ class Refinement:
     @classmethod
     def of(cls, system: System, inverse: ApproximateInverse, b: Block) -> Refinement:
         """Compute the sizes."""
-        xp, is_complex = system.backend.xp, system.kind.is_complex
-        a, b_size = (xp.abs(to_native(xp, block, is_complex)) for block in (system.a, b))
-        weight = 1.0 if system.weight is None else xp.abs(to_native(xp, system.weight, is_complex))
-        return cls(system, inverse, b, a, b_size, weight)
+        weight = 1.0 if system.weight is None else system.size(system.weight)
+        return cls(system, inverse, b, system.size(system.a), system.size(b), weight)
 
     @cached_property
     def growth(self) -> float:
@@ -128,7 +126,7 @@ class Refinement:
     def _step(self, c: Block) -> Block:
         """Return the change of one step, and record it."""
         x = self.inverse.times(c)
-        self.steps.append(self.native(x))
+        self.steps.append(to_native(self.system.backend.xp, x, self.system.kind.is_complex))
         if len(self.steps) > 1:
             self.system.report("refine", len(self.steps) - 1, len(self.steps))
         return x
@@ -138,13 +136,9 @@ class Refinement:
         xp = self.system.backend.xp
         return list(largest(xp.abs(xp.stack(self.steps))))
 
-    def native(self, block: Block) -> Block:
-        """Return the leading limbs as float64 or complex128."""
-        return to_native(self.system.backend.xp, block, self.system.kind.is_complex)
-
     def size(self, block: Block) -> Block:
         """Return the moduli of the leading limbs."""
-        return self.system.backend.xp.abs(self.native(block))
+        return self.system.size(block)
 
     def image(self, x: Block, limbs: int) -> Block:
         """Return ``A x``, computed in so many limbs."""

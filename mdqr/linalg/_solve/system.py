@@ -12,6 +12,7 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
+from mdqr._backend.blocks import native_abs
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
@@ -197,6 +198,10 @@ class System:
         """Return the identity of the order and the batch of the triangle, of one limb."""
         shape = (*planes.value_shape(self.a, self.kind.is_complex)[:-2], self.columns, self.columns)
         return self.kind._replace(limbs=1).identity(self.backend.xp, shape)
+
+    def size(self, block: Block) -> Block:
+        """Return the moduli of the leading limbs."""
+        return native_abs(block, self.kind.is_complex)
 
     def binary(self, op: str, x: Block, y: Block) -> Block:
         """Apply an elementwise operation."""

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from mdqr._backend.blocks import from_native, native_abs, to_native, turned
+from mdqr._backend.blocks import from_native, to_native, turned
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
@@ -91,10 +91,6 @@ class Wide(System):
     def squared(self) -> Block:
         """The powers of two of ``a x`` beside those of unknowns, as a column."""
         return 2 * self.powers[..., :, None]
-
-    def size(self, block: Block) -> Block:
-        """Return the moduli of the leading limbs."""
-        return native_abs(block, self.kind.is_complex)
 
     def image(self, y: Block, c: Block | None, limbs: int) -> Block:
         """Return ``c + A^H y`` in the units of unknowns, computed in so many limbs."""
@@ -173,7 +169,6 @@ class Basis:
         a = to_native(xp, system.a, is_complex)
         x = inverse.native
         b = xp.abs(turned(a) @ x)
-
         adjoint = turned(x)
 
         def step(v: Block) -> tuple[Block, Block]:
