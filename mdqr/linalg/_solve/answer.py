@@ -302,6 +302,8 @@ def _lost(system: System, block: Block, shifted: Block, shift: Block) -> Block |
 
 def moduli(x: Block, is_complex: bool) -> Block:
     """Return the moduli of the leading limbs, infinite where they overflow."""
+    if not is_complex:
+        return abs(x[0])
     with np.errstate(over="ignore"):
         return native_abs(x, is_complex)
 
