@@ -77,6 +77,7 @@ def test_no_further_round_follows_a_doubtful_estimate(monkeypatch):
 
 
 @pytest.mark.parametrize("call", [solve, lstsq])
+@pytest.mark.filterwarnings("ignore::mdqr.PrecisionWarning")
 def test_a_matrix_of_a_batch_is_decided_once(call, monkeypatch):
     """Doubtful matrices were factored early, and once more for what that had found."""
     n, batch = 12, 6
