@@ -16,6 +16,7 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
 from mdqr.linalg._shared.caller import Caller
 from mdqr.linalg._shared.checks import Checks, fetch
+from mdqr.linalg._shared.data_error import may_be_rounded
 from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import Inputs, data_precision, entry_unit
 from mdqr.linalg._shared.statistics import Measured, Statistics
@@ -28,14 +29,11 @@ from mdqr.linalg._solve.data_error import (
     relative_error,
     solution_error,
 )
-from mdqr.linalg._solve.householder.componentwise import lowest_bits
 from mdqr.linalg._solve.system import Scaled, System, sum_of_squares, take_rows
 from mdqr.linalg._solve.wide import Wide
 
 # Matrices with so many entries are factored for what is printed.
 _QUICK = 2**14
-# Numbers with so many zeros at the end are taken for exact: of 1,000 rounded ones one is.
-_SPARE = 10
 
 
 @dataclass(frozen=True)
@@ -345,7 +343,8 @@ def warn_if_undetermined(data: Data, condition: np.ndarray) -> None:
         relative = relative_error(a, data.errors.a, data.inputs.is_complex)
         doubtful = growth * 2.0 * relative >= 1.0
     else:
-        doubtful = _may_be_rounded(a, data.precision, data.inputs.is_complex)
+        rounded = may_be_rounded(a, data.inputs.is_complex, data.precision.limbs)
+        doubtful = bool(fetch(rounded)[0])
     if not doubtful:
         return
     caller = data.caller
@@ -355,12 +354,3 @@ def warn_if_undetermined(data: Data, condition: np.ndarray) -> None:
         "given, and if those are rounded, few or none of its digits mean anything in any precision"
         + (" (info.data_digits of return_info=True tells)" if caller.has_options else "")
     )
-
-
-def _may_be_rounded(a: Block, data: Precision, is_complex: bool) -> bool:
-    """True if an entry has so many bits that it may have been rounded to a precision."""
-    xp, held = planes.namespace(a), False
-    for part in a if is_complex else (a,):
-        width = xp.frexp(part[0])[1] - lowest_bits(part, False)
-        held = held | ((part[0] != 0) & (width > data.bits - _SPARE)).any()
-    return bool(fetch(held)[0])
