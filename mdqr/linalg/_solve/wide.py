@@ -21,7 +21,7 @@ from functools import cached_property
 
 from mdqr._backend.blocks import from_native, to_native, turned
 from mdqr._backend.protocol import Backend
-from mdqr._limbs import planes
+from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._inverse.approximate_inverse import UP, ApproximateInverse, U
 from mdqr.linalg._shared.caller import Caller
@@ -215,7 +215,7 @@ class Basis:
         w = self.image(f) + xt @ (error + self.unit * self.system.size(f))
         w = w + self.b.swapaxes(-1, -2) @ low + self.loose * (xt @ (self.a @ low))
         image = self.b @ w + self.loose * (at @ (self.x @ w))
-        lengths = (self.b**2).sum(axis=-1, keepdims=True) ** 0.5
+        lengths = scaling.norms(self.b, -1, keepdims=True)
         lengths = lengths + self.loose * (at @ self.x.sum(axis=-1, keepdims=True))
         rate = xp.where(self.rate < 1.0, self.rate / (1.0 - self.rate), xp.inf)
         rest = lengths * w.sum(axis=-2, keepdims=True)

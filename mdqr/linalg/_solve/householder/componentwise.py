@@ -34,6 +34,8 @@ from mdqr.linalg._solve.system import LOST, UNDERFLOW, System
 _MOST_MEASURED = 2**21
 # Of a series: what small components get from large ones by so many steps is bounded closely.
 _TERMS = 24
+# Below this squares may vanish.
+_TINY = 2.0**-500
 # The lowest bit of zero: above all that can occur.
 _NONE = 2**40
 _BIAS, _MANTISSA, _LEAST = 1075, 52, -1074
@@ -43,11 +45,6 @@ def magnitudes(block: Block, is_complex: bool) -> Block:
     """Return the moduli of the leading limbs as a real block of one limb."""
     xp = planes.namespace(block)
     return xp.hypot(block[0, :1], block[1, :1]) if is_complex else abs(block[:1])
-
-
-def _lengths(rows: Block) -> Block:
-    """Return the lengths of rows as a column."""
-    return ((rows**2).sum(axis=-1, keepdims=True)) ** 0.5
 
 
 class Inverse:
@@ -90,14 +87,22 @@ class Inverse:
     @np.errstate(all="ignore")
     def bound(self, f: Block, g: Block | None) -> Block:
         """Bound the error of unknowns by the magnitudes of residuals, ``(1, ..., m | n, k)``."""
-        system, times = self.system, partial(product, self.system.backend)
+        system, times, xp = (
+            self.system,
+            partial(product, self.system.backend),
+            self.system.backend.xp,
+        )
         if system.root is not None:
             f = f * magnitudes(system.root, system.kind.is_complex)
         rest = times(self._rows, f)
         if g is not None:
             rest = rest + times(times(self._r, self._r.swapaxes(-1, -2)) * self._together, g)
-            rho = times(self._joined * 1.0, f**2) ** 0.5
-            rho = rho + times(self._together * _lengths(self._rows).swapaxes(-1, -2), g)
+            joined, tiny = self._joined * 1.0, xp.where(f < _TINY, f, 0.0)
+            # Squares of what is tiny vanish: moduli are added instead.
+            rho = times(joined, f**2) ** 0.5 + times(joined, tiny)
+            rho = rho + times(
+                self._together * scaling.norms(self._rows, -1, keepdims=True).swapaxes(-1, -2), g
+            )
             rest = rest + self._d * rho
         return self._closed(rest)[0]
 
@@ -150,7 +155,7 @@ class Inverse:
         left = left * (1 + eps) + (further + rounded) * (
             times(size, self._r) + magnitudes(q, field)
         )
-        d = times(self._r, _lengths(left.swapaxes(-1, -2)) + (n + 8) * eps)
+        d = times(self._r, scaling.norms(left.swapaxes(-1, -2), -1, keepdims=True) + (n + 8) * eps)
         return h * self._together, d
 
     def _estimated(self) -> tuple[Block, Block]:
@@ -162,7 +167,8 @@ class Inverse:
         """
         system, xp = self.system, self.system.backend.xp
         r = magnitudes(system.factors.form_r(system.columns), system.kind.is_complex)
-        lengths, columns = _lengths(self._r), _lengths(r.swapaxes(-1, -2)).swapaxes(-1, -2)
+        lengths = scaling.norms(self._r, -1, keepdims=True)
+        columns = scaling.norms(r, -2, keepdims=True)
         growth = 4.0 * max(system.columns, 1) * self.eps * lengths * columns
         growth = xp.where(self._together, xp.where(self.limit < 0.5, growth, xp.inf), 0.0)
         return growth, product(system.backend, growth, lengths)
