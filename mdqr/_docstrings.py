@@ -6,7 +6,6 @@ and notebooks show it with the sections that `documented` adds.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import cache
 from inspect import CO_VARARGS, CO_VARKEYWORDS
@@ -26,9 +25,6 @@ _ORDER = (
     "References",
     "Examples",
 )
-_HEADING = re.compile(r"^([A-Z][A-Za-z ]+)\n-+\n", re.MULTILINE)
-_QUOTED = re.compile(r"`(\w+)`")
-_ENTRY = re.compile(r"\n(?=\S)")
 
 
 def documented(like: str | Callable[..., Any]) -> Callable[[_F], _F]:
@@ -46,11 +42,11 @@ def documented(like: str | Callable[..., Any]) -> Callable[[_F], _F]:
         The decorator, which returns the function itself. An example without a heading at the end
         of a docstring gets one, and the import.
     """
-    shared = _sections(like if isinstance(like, str) else like.__doc__ or "")[1]
 
     def complete(function: _F) -> _F:
         if function.__doc__ is None:  # python -OO
             return function
+        shared = _shared_sections(like if isinstance(like, str) else like.__doc__ or "")
         names = _arguments(cast("FunctionType", function))
         head, own = _sections(function.__doc__)
         sections = {
@@ -58,8 +54,8 @@ def documented(like: str | Callable[..., Any]) -> Callable[[_F], _F]:
             "Returns": own.get("Returns", shared.get("Returns", "")),
             "Raises": _errors(own.get("Raises"), shared, names),
         }
-        sections = {**own, **{key: text for key, text in sections.items() if text}}
-        parts = [f"{key}\n{'-' * len(key)}\n{sections[key]}" for key in _ORDER if key in sections]
+        own.update((key, text) for key, text in sections.items() if text)
+        parts = [f"{key}\n{'-' * len(key)}\n{own[key]}" for key in _ORDER if key in own]
         function.__doc__ = "\n\n".join([head, *parts]) + "\n"
         return function
 
@@ -68,16 +64,27 @@ def documented(like: str | Callable[..., Any]) -> Callable[[_F], _F]:
 
 def _arguments(function: FunctionType) -> tuple[str, ...]:
     code = function.__code__
-    several = [bool(code.co_flags & flag) for flag in (CO_VARARGS, CO_VARKEYWORDS)]
-    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + sum(several)]
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
+    return code.co_varnames[:count]
 
 
 @cache
+def _shared_sections(text: str) -> dict[str, str]:
+    return _sections(text)[1]
+
+
 def _sections(text: str) -> tuple[str, dict[str, str]]:
     """Return the text in front of the first heading, and the sections by heading."""
     margin = text.rpartition("\n")[2]  # in front of the closing quotes
-    head, *rest = _HEADING.split(text.replace(f"\n{margin}", "\n") if margin.isspace() else text)
-    found = {key: body.strip("\n") for key, body in zip(rest[::2], rest[1::2], strict=True)}
+    text = text.replace(f"\n{margin}", "\n") if margin.isspace() else text
+    first, *rest = f"{text}\n".split("\n---")
+    head, _, heading = first.rpartition("\n")
+    found = {}
+    for part in rest:
+        body, _, following = part.rpartition("\n")
+        found[heading] = body.lstrip("-").strip("\n")
+        heading = following
     if "Examples" not in found:
         last = next(reversed(found), "")
         before, prompt, example = (found.get(last) or head).partition("\n\n>>> ")
@@ -91,14 +98,21 @@ def _sections(text: str) -> tuple[str, dict[str, str]]:
     return head.strip("\n"), found
 
 
+@cache
 def _entries(section: str | None) -> dict[str, str]:
     """Return the entries of a section by the names in front of the colon."""
-    texts = _ENTRY.split(section) if section else []
+    texts: list[str] = []
+    for line in section.split("\n") if section else ():
+        if line and line[0] != " ":
+            texts.append(line)
+        else:
+            texts[-1] += f"\n{line}"
     return {text.partition("\n")[0].partition(" :")[0]: text for text in texts}
 
 
-def _names(key: str) -> set[str]:
-    return {name.strip(" *") for name in key.split(",")}
+@cache
+def _names(key: str) -> frozenset[str]:
+    return frozenset(name.strip(" *") for name in key.split(","))
 
 
 def _parameters(own: str | None, shared: str | None, names: tuple[str, ...]) -> str:
@@ -122,7 +136,7 @@ def _errors(own: str | None, shared: dict[str, str], names: tuple[str, ...]) -> 
     others = [
         text
         for key, text in _entries(shared.get("Raises")).items()
-        if key not in entries and not lacking & set(_QUOTED.findall(text))
+        if key not in entries and lacking.isdisjoint(text.split("`")[1::2])
     ]
     return "\n".join([*others, *entries.values()])
 
