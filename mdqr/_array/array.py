@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from mdqr._array.exports import Exports
 from mdqr._array.methods import Methods
 from mdqr._array.operators import Operators
 from mdqr._array.reductions import Reductions
-from mdqr._array.refusals import absent, complex_only, is_numpys
+from mdqr._array.refusals import absent_attributes, complex_only, is_numpys
 from mdqr._backend.host import values
 from mdqr._core import indexing, promotion
 from mdqr._core.base import ArrayBase, as_sequence
@@ -77,11 +77,6 @@ class MDArray(ArrayBase, Operators, Reductions, Methods, Exports):
             "MDArray cannot be constructed directly; use mdqr.array(x, precision=mdqr.qd), "
             "or mdqr.from_limbs(limbs) for limbs that are already there"
         )
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            raise AttributeError(absent(name))
 
     @property
     def H(self) -> MDArray:
@@ -197,6 +192,9 @@ class MDArray(ArrayBase, Operators, Reductions, Methods, Exports):
             block = planes.complexify(block)
         indexing.put(self._block, self._complex, key, block)
 
+    def __dir__(self) -> list[str]:
+        return [name for name in object.__dir__(self) if hasattr(type(self), name)]
+
     def __len__(self) -> int:
         if not self.ndim:
             raise TypeError("len() of a 0-d array")
@@ -212,5 +210,7 @@ class MDArray(ArrayBase, Operators, Reductions, Methods, Exports):
 
 
 MDArray.__module__ = "mdqr"
+for _name, _absent in absent_attributes().items():
+    setattr(MDArray, _name, _absent)
 Precision._array = creation.array
 values.register(MDArray)

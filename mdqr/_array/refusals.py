@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import FrameType
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
@@ -40,10 +40,23 @@ _ABSENT = {
 }
 
 
-def absent(name: str) -> str:
-    """Return the message for an attribute of `numpy.ndarray` that an MDArray does not have."""
-    text = f"an MDArray has no attribute {name!r}"
-    return f"{text}: {_ABSENT[name].format(name=name)}" if name in _ABSENT else text
+class Absent:
+    """An attribute of `numpy.ndarray` that an MDArray does not have, and says so.
+
+    `__getattr__` would make every other attribute slower.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: object = None) -> NoReturn:
+        text = _ABSENT[self._name].format(name=self._name)
+        raise AttributeError(f"an MDArray has no attribute {self._name!r}: {text}")
+
+
+def absent_attributes() -> dict[str, Absent]:
+    """Return the descriptors of all of them by name."""
+    return {name: Absent(name) for name in _ABSENT}
 
 
 def missing(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, cast
 
 import numpy as np
@@ -57,7 +58,10 @@ class ArrayBase:
         numbers, and `op=` makes a new one.
         """
         field = self._complex if is_complex is None else is_complex
-        array = self._wrap(block, self._precision, field)
+        array = object.__new__(ArrayBase._array)  # as `_wrap`; a call less for each slice
+        array._block = block
+        array._precision = self._precision
+        array._complex = field
         if block.ndim == 1 + field and block.base is not None and self._is_changed:
             array._writes = True
         return array
@@ -71,7 +75,7 @@ class ArrayBase:
         if block.base is None:
             return False
         try:
-            return _writes(self, ArrayBase)
+            return self._writes
         except AttributeError:
             return False
 
@@ -119,7 +123,7 @@ class ArrayBase:
     @property
     def size(self) -> int:
         """The number of values."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return prod(self.shape)
 
     # -- views -----------------------------------------------------------------------------------
 
@@ -196,7 +200,7 @@ class ArrayBase:
             If the number of values differs, more than one entry is -1, they are too many, the
             order is unknown, or a copy is needed and `copy` is False.
         """
-        if _is_reversed(order):
+        if order != "C" and _is_reversed(order):
             return self.T.reshape(as_sequence(shape)[::-1], copy=copy).T
         if copy is not None:
             found = self.reshape(*shape)
@@ -206,19 +210,25 @@ class ArrayBase:
                     f"the shape {found.shape} needs a copy of an array of shape {self.shape}"
                 )
             return found.copy() if copy and shared else found
-        return self._part(self._reshaped(as_sequence(shape))._block)
+        return self._part(self._reshaped_block(as_sequence(shape)))
 
     def _reshaped(self, shape: Sequence[SupportsIndex]) -> MDArray:
         """Return a new result, which nobody else has, in another shape; see `_part`."""
+        return self._like(self._reshaped_block(shape))
+
+    def _reshaped_block(self, shape: Sequence[SupportsIndex]) -> Block:
         planes.check_axes(len(shape), self._complex)
-        # NumPy resolves -1 and words the error; the limb axes must not take part in it.
-        resolved = np.broadcast_to(np.empty(()), self.shape).reshape(shape).shape
         front = self._block.shape[: planes.lead(self._complex)]
-        return self._like(self._block.reshape(front + resolved))
+        try:
+            return self._block.reshape((*front, *shape))
+        except (TypeError, ValueError):
+            # NumPy words the error; the limb axes must not take part in it.
+            resolved = np.broadcast_to(np.empty(()), self.shape).reshape(shape).shape
+            return self._block.reshape(front + resolved)
 
     def ravel(self, order: str = "C") -> MDArray:
         """Return the values as one axis: a view where the planes allow one; see `mdqr.ravel`."""
-        return (self.T if _is_reversed(order) else self).reshape(self.size)
+        return (self.T if order != "C" and _is_reversed(order) else self).reshape(self.size)
 
     def transpose(self, *axes: SupportsIndex | tuple[SupportsIndex, ...] | None) -> MDArray:
         """Return a view with permuted axes, all reversed by default.
@@ -272,10 +282,6 @@ class ArrayBase:
             raise ValueError("to_device takes no stream; make it the current one of CuPy")
         block = place(self._block, device)
         return cast("MDArray", self) if block is self._block else self._like(block)
-
-
-# Not by `self._writes`, which `MDArray.__getattr__` would answer where it is not set.
-_writes: Any = ArrayBase.__dict__["_writes"].__get__
 
 
 def _is_reversed(order: str) -> bool:

@@ -61,7 +61,8 @@ def _class(path: str, kind: type) -> Iterator[str]:
     if "Parameters\n" in (kind.__doc__ or ""):
         yield path + _signature(kind)
     noted = (name for each in kind.__mro__ for name in inspect.get_annotations(each))
-    for name in sorted({*dir(kind), *noted} - _COMMON - {*fields}):
+    there = (name for name in dir(kind) if hasattr(kind, name))  # others only raise an error
+    for name in sorted({*there, *noted} - _COMMON - {*fields}):
         if name[0] != "_":
             yield f"{path}.{name}{_member(inspect.getattr_static(kind, name, None))}"
 

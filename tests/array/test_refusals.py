@@ -79,3 +79,19 @@ def test_dtypes_say_that_they_are_not_numpys():
 def test_other_names_of_numpy(old):
     new = {"amax": "max", "amin": "min", "around": "round"}[old]
     np.testing.assert_array_equal(getattr(np, old)(A).limbs, getattr(mdqr, new)(A).limbs)
+
+
+def test_what_an_array_lacks_is_not_there():
+    """Attributes that say what to use instead are neither listed nor found."""
+    a = mdqr.ones(2, precision=mdqr.dd)
+    for name in ("strides", "flags", "tobytes", "resize"):
+        assert name not in dir(a)
+        assert not hasattr(a, name)
+        assert not hasattr(type(a), name)
+        with pytest.raises(AttributeError, match=rf"no attribute '{name}': .*(mdqr|limbs)"):
+            getattr(a, name)
+    assert "real" in dir(a)
+    with pytest.raises(AttributeError):
+        a.strides = (8,)
+    # With it, each access to a slot or a method takes a slower way.
+    assert not hasattr(type(a), "__getattr__")
