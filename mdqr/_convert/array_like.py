@@ -129,6 +129,26 @@ def is_symbolic(x: object) -> bool:
     return any(hasattr(kind, name) for name in ("_mpf_", "_mpc_", "__sympy__"))
 
 
+def is_constant(x: Any) -> bool:
+    """Return whether `x` is a constant of mpmath; SymPy's numbers have a `func` as well."""
+    return hasattr(x, "func") and not hasattr(x, "__sympy__")
+
+
+def signed(raw: tuple[int, int, int, int]) -> tuple[int, int]:
+    """Return the integer and the power of two of what mpmath stores of a number."""
+    sign, man, exp, _ = raw
+    return (-int(man) if sign else int(man)), int(exp)
+
+
+def refuse_interval(x: Any) -> None:
+    """Raise ValueError for a ball of Arb that is not exact."""
+    is_exact = getattr(x, "is_exact", None)
+    if is_exact is not None and not is_exact():
+        raise ValueError(
+            f"{x} is an interval and not a number; take its midpoint, x.mid(), if that is meant"
+        )
+
+
 def is_weak(x: object) -> bool:
     """Return whether `x` is an array_like without arithmetic, as a list is."""
     if isinstance(x, Sequence):

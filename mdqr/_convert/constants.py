@@ -7,6 +7,7 @@ as a rounding needs.
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -17,7 +18,7 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from mdqr._convert.array_like import exact_value
+from mdqr._convert.array_like import exact_value, is_constant, is_symbolic, refuse_interval, signed
 from mdqr._convert.enclosures import UNIT, rounded, settled, sign, whole
 from mdqr._errors import shown
 
@@ -133,6 +134,11 @@ class Constant(Number):
         return self._compared(other, lambda sign: sign >= 0)
 
     def _compared(self, other: object, holds: Callable[[int], bool]) -> Any:
+        if isinstance(other, np.ndarray):
+            _refuse(other)
+        beyond = _not_finite(other)
+        if beyond is not None:
+            return beyond == beyond and holds(-1 if beyond > 0 else 1)
         value = _exact(other)
         return NotImplemented if value is None else holds(sign(_plus(self, -value)))
 
@@ -157,6 +163,25 @@ class Constant(Number):
 
     def __int__(self) -> int:
         return int(settled(self, whole))
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        """Return the nearest integer or, as `Fraction` does, the nearest with so many decimals."""
+        if ndigits is not None:
+            unit = Fraction(10) ** -operator.index(ndigits)
+            return round(self / unit) * unit
+        value = self.rational
+        if value is not None:
+            return round(value)
+        nearest = int(abs(self) + Fraction(1, 2))
+        return nearest if sign(self) > 0 else -nearest
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            raise TypeError(
+                f"the format {shown(spec)} is for a number that has a precision; give one, as in "
+                f"format(mdqr.qd({self!r}), {shown(spec)})"
+            )
+        return str(self)
 
     def __repr__(self) -> str:
         above = _shown(self._terms)
@@ -185,24 +210,51 @@ def _exact(x: object) -> Constant | None:
         return x
     if isinstance(x, np.generic):
         x = x.item() if isinstance(x, (np.integer, np.bool_, np.float64)) else x
+    if _not_finite(x) is not None:
+        raise ValueError(f"{x} is not an exact number; give the constant a precision first")
     if isinstance(x, (int, Fraction)):
         return _of(Fraction(x))
     if isinstance(x, (float, Decimal, np.floating)):
-        if not isfinite(x):
-            raise ValueError(f"{x} is not an exact number; give the constant a precision first")
         return _of(Fraction(*x.as_integer_ratio()))
+    if is_symbolic(x):
+        return _of_package(x)
     value = exact_value(x)
     return None if value is None else _of(value)
 
 
+def _of_package(x: Any) -> Constant | None:
+    """Return a rational number of SymPy, or what mpmath, SymPy or Arb stores of a float."""
+    if getattr(x, "is_Rational", False):
+        return _of(Fraction(int(x.p), int(x.q)))
+    if not isinstance(getattr(x, "_mpf_", None), tuple) or is_constant(x):
+        return None
+    refuse_interval(x)
+    man, exponent = signed(x._mpf_)
+    return _times(_of(man), _integer_power(_of(2), exponent))
+
+
+def _not_finite(x: Any) -> float | None:
+    """Return an infinity or NaN as a double, None for a finite number and other things."""
+    if isinstance(x, (float, Decimal, np.floating)):
+        return None if isfinite(x) else float(x)
+    raw = getattr(x, "_mpf_", None)
+    return float(x) if isinstance(raw, tuple) and not raw[1] and raw[2] else None
+
+
 def _operate(function: Callable[[Constant, Constant], Constant], x: object, y: object) -> Any:
-    for value, kind in ((z, kind) for z in (x, y) for kind in _REFUSED if isinstance(z, kind)):
-        raise TypeError(
-            f"an exact constant and {_REFUSED[kind]} have no precision for the result; give one, "
-            f"as in mdqr.array({shown(value)}, precision=mdqr.qd), or take float(c) of constants c"
-        )
+    for value in (x, y):
+        _refuse(value)
     left, right = _exact(x), _exact(y)
     return NotImplemented if left is None or right is None else function(left, right)
+
+
+def _refuse(x: object) -> None:
+    for kind, text in _REFUSED.items():
+        if isinstance(x, kind):
+            raise TypeError(
+                f"an exact constant and {text} have no precision for the result; give one, as in "
+                f"mdqr.array({shown(x)}, precision=mdqr.qd), or take float(c) of constants c"
+            )
 
 
 def _plus(x: Constant, y: Constant) -> Constant:

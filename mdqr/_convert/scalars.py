@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mdqr._convert.array_like import whole_ratio
+from mdqr._convert.array_like import is_constant, refuse_interval, signed, whole_ratio
 from mdqr._convert.constants import Constant
 from mdqr._convert.enclosures import rounded
 from mdqr._convert.strings import text_to_fraction, text_to_limbs
@@ -98,10 +98,10 @@ def scalar_to_fraction(x: Any) -> Fraction | None:
         return x.rational
     if getattr(x, "is_Rational", False):
         return Fraction(int(x.p), int(x.q))
-    if _is_constant(x) or getattr(x, "is_Float", True) is False:
+    if is_constant(x) or getattr(x, "is_Float", True) is False:
         return None
     if hasattr(x, "_mpf_"):
-        man, exp = _signed(x._mpf_)
+        man, exp = signed(x._mpf_)
         return man * Fraction(2) ** exp
     if isinstance(x, np.bool_):
         return Fraction(int(x))
@@ -125,27 +125,13 @@ def _long_double(x: np.longdouble, limbs: int) -> Limbs:
 
 def _mpf(x: Any, limbs: int) -> Limbs:
     """Round an mpmath number exactly as stored; a constant such as ``mp.pi`` to full precision."""
-    is_exact = getattr(x, "is_exact", None)
-    if is_exact is not None and not is_exact():  # a ball of Arb
-        raise ValueError(
-            f"{x} is an interval and not a number; take its midpoint, x.mid(), if that is meant"
-        )
-    if _is_constant(x):
-        return _enclosed(lambda bits: _signed(x.func(bits, "n")), limbs)
-    man, exp = _signed(x._mpf_)
+    refuse_interval(x)
+    if is_constant(x):
+        return _enclosed(lambda bits: signed(x.func(bits, "n")), limbs)
+    man, exp = signed(x._mpf_)
     if not man:
         return _one_limb(float(x), limbs)
     return saturated(man, 1, exp, limbs)
-
-
-def _is_constant(x: Any) -> bool:
-    """Return whether `x` is a constant of mpmath; SymPy's numbers have a `func` as well."""
-    return hasattr(x, "func") and not hasattr(x, "__sympy__")
-
-
-def _signed(raw: tuple[int, int, int, int]) -> tuple[int, int]:
-    sign, man, exp, _ = raw
-    return (-int(man) if sign else int(man)), int(exp)
 
 
 def _enclosed(evaluate: Callable[[int], tuple[int, int]], limbs: int) -> Limbs:
@@ -201,7 +187,7 @@ def _sympy_real(x: Any, limbs: int) -> Limbs:
             raise ValueError(
                 f"SymPy cannot evaluate {str(x)[:60]} to {bits} bits; simplify it first"
             )
-        return _signed(value._mpf_)
+        return signed(value._mpf_)
 
     return _enclosed(evaluate, limbs)
 

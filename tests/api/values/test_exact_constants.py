@@ -166,7 +166,16 @@ def test_other_numbers_are_what_they_are():
 def test_numbers_of_other_packages():
     assert flint.fmpz(3) * mdqr.pi == mdqr.pi * 3
     assert mdqr.pi * flint.fmpq(1, 3) == mdqr.pi / 3
-    for other in (sympy.Integer(2), sympy.pi, mpmath.mpf(2)):  # not float(mdqr.pi) in silence
+    for other in (sympy.Integer(2), sympy.Float(2), mpmath.mpf(2), flint.arb(2)):
+        for pair in ((other, mdqr.pi), (mdqr.pi, other)):
+            assert operator.mul(*pair) == 2 * mdqr.pi
+    assert mdqr.pi - sympy.Rational(1, 3) == mdqr.pi - Fraction(1, 3)
+    assert mpmath.mpf("0.1") - mdqr.pi == Fraction(0.1) - mdqr.pi
+    assert mdqr.pi * mpmath.mpf("1e-1000000000") > 0  # without a denominator of 10^9 bits
+    for wrong in (mpmath.inf, flint.arb(2).sqrt()):
+        with pytest.raises(ValueError, match="not a"):
+            mdqr.pi * wrong
+    for other in (sympy.pi, mpmath.pi, sympy.sqrt(2)):  # not float(mdqr.pi) in silence
         for pair in ((other, mdqr.pi), (mdqr.pi, other)):
             with pytest.raises(TypeError):
                 operator.mul(*pair)
@@ -180,6 +189,38 @@ def test_arrays_of_numpy_and_complex_numbers_need_a_precision(op, other):
     for call in (lambda: op(mdqr.pi, other), lambda: op(other, mdqr.pi)):
         with pytest.raises(TypeError, match=r"mdqr\.array"):
             call()
+
+
+COMPARISONS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
+
+
+@pytest.mark.parametrize("op", COMPARISONS)
+def test_comparisons_with_arrays_of_numpy_need_a_precision(op):
+    """``np.array([1.5, 3.1]) == mdqr.pi`` was one False."""
+    for other in (np.array([1.5, 3.1]), np.array(3.0)):
+        for pair in ((mdqr.pi, other), (other, mdqr.pi)):
+            with pytest.raises(TypeError, match=r"mdqr\.array"):
+                op(*pair)
+
+
+@pytest.mark.parametrize("op", COMPARISONS)
+@pytest.mark.parametrize("beyond", [math.inf, -math.inf, math.nan])
+def test_comparisons_with_infinities_and_nan(op, beyond):
+    for kind in (float, np.float64, np.float32, Decimal, mpmath.mpf):
+        for constant in (mdqr.pi, -mdqr.e, mdqr.pi**10000):
+            assert op(constant, kind(beyond)) is op(3.0, beyond)
+            assert bool(op(kind(beyond), constant)) is op(beyond, 3.0)
+
+
+def test_constants_are_rounded_to_decimals():
+    """Exactly, to an integer or a fraction, as `Fraction` is."""
+    assert [round(mdqr.pi, n) for n in (0, 3, -1)] == [3, Fraction(3142, 1000), 0]
+    assert (round(mdqr.pi), round(-mdqr.e), round(mdqr.pi / mdqr.pi * Fraction(5, 2))) == (3, -3, 2)
+    digits = round(mdqr.pi, 500) * 10**500
+    assert abs(digits - mdqr.pi * 10**500) < Fraction(1, 2)
+    with pytest.raises(TypeError, match=r"format\(mdqr\.qd\(mdqr\.pi\), '\.5f'\)"):
+        format(mdqr.pi, ".5f")
+    assert f"{mdqr.pi}" == "mdqr.pi"
 
 
 def test_functions_ask_for_a_precision():
