@@ -86,6 +86,8 @@ def uniform(
     TypeError
         If the precision is missing, `rng` is none of these, an end is complex, or the call is
         NumPy's.
+    OverflowError
+        If `low`, `high` or their difference is not finite.
 
     >>> a = mdqr.random.uniform((2, 3), precision=mdqr.od, rng=1)
     >>> a.shape, bool((a >= 0).all() and (a < 1).all())
@@ -99,7 +101,10 @@ def uniform(
         return _limbs.renormalize(_weighted(words))
 
     def scale(unit: MDArray, first: MDArray, last: MDArray) -> MDArray:
-        return _scaled(unit, last - first, first)
+        width = last - first
+        if not _limbs.namespace(width._block).isfinite(width._block).all():
+            raise OverflowError("the ends and their difference must be finite")
+        return _scaled(unit, width, first)
 
     return _drawn(draw, shape, target, dtype, device, (low, high), scale)
 
@@ -137,6 +142,8 @@ def normal(
     TypeError
         If the precision is missing, `rng` is none of these, `loc` or `scale` is complex, or the
         call is NumPy's.
+    ValueError
+        If a `scale` is negative.
 
     >>> mdqr.random.normal(3, precision=mdqr.dd, rng=1).precision
     mdqr.dd
@@ -154,6 +161,8 @@ def normal(
         return _limbs.renormalize(planes)
 
     def stretch(standard: MDArray, shift: MDArray, width: MDArray) -> MDArray:
+        if (width < 0).any():
+            raise ValueError("scale, the standard deviation, must not be negative")
         return _scaled(standard, width, shift)
 
     return _drawn(draw, shape, target, dtype, device, (loc, scale), stretch)

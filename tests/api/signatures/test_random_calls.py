@@ -73,3 +73,21 @@ def test_what_is_no_generator_is_named(rng):
     ):
         with pytest.raises((TypeError, ValueError), match=r"numpy\.random\.default_rng"):
             call()
+
+
+@pytest.mark.parametrize(
+    "ends", [(-1e308, 1e308), (0, np.inf), (-np.inf, 0), (0, np.nan), (0, [1, np.inf])], ids=repr
+)
+def test_ends_without_a_finite_difference_are_refused(ends, precision):
+    """They gave infinities."""
+    low, high = ends
+    with pytest.raises(OverflowError, match="finite"):
+        mdqr.random.uniform(2, low=low, high=high, precision=precision)
+
+
+def test_a_negative_scale_is_refused(precision):
+    for scale in (-1, [1, -1e-300], mdqr.array("-1e-40", precision=precision)):
+        with pytest.raises(ValueError, match="negative"):
+            mdqr.random.normal(2, scale=scale, precision=precision)
+    a = mdqr.random.normal(2, loc=3, scale=0, precision=precision)
+    assert (a == 3).all()
