@@ -65,13 +65,13 @@ def set_num_threads(n: SupportsIndex, /) -> None:
     Parameters
     ----------
     n : int
-        At least 1. The start value is the environment variable ``MDQR_NUM_THREADS``, or else the
-        number of CPUs that the process may use.
+        From 1 to 1024. The start value is the environment variable ``MDQR_NUM_THREADS``, or else
+        the number of CPUs that the process may use.
 
     Raises
     ------
     TypeError, ValueError
-        If `n` is not a positive integer.
+        If `n` is not such an integer.
     ImportError
         If the compiled extension is missing.
 
@@ -80,9 +80,11 @@ def set_num_threads(n: SupportsIndex, /) -> None:
     >>> import mdqr
     >>> mdqr.config.set_num_threads(1)
     """
+    if isinstance(n, bool):
+        raise TypeError(f"the number of threads must be an integer; got {n}")
     count = operator.index(n)
-    if count < 1:
-        raise ValueError(f"the number of threads must be at least 1; got {count}")
+    if not 1 <= count <= 1024:
+        raise ValueError(f"the number of threads must be from 1 to 1024; got {shown(count)}")
     backend.extension().set_num_threads(count)
 
 

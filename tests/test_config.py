@@ -24,7 +24,18 @@ def test_set_num_threads(threads):
         assert threads() == n
 
 
-@pytest.mark.parametrize(("wrong", "error"), [(0, ValueError), (-1, ValueError), (1.5, TypeError)])
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        (0, ValueError),
+        (-1, ValueError),
+        (1025, ValueError),
+        (2**31, ValueError),
+        (10**400, ValueError),
+        (1.5, TypeError),
+        (True, TypeError),
+    ],
+)
 def test_wrong_numbers_of_threads(wrong, error, threads):
     before = threads()
     with pytest.raises(error):
