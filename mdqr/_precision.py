@@ -58,8 +58,8 @@ class Precision:
 
     Raises
     ------
-    ValueError
-        If `p` names none.
+    TypeError, ValueError
+        If `p` is neither of both, or names none.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Precision:
     _array: ClassVar[Callable[..., MDArray]]  # `mdqr.array`, set beside `MDArray`
 
     def __new__(cls, p: Precision | str, *others: object) -> Precision:
-        if not others and isinstance(p, (Precision, str)):
+        if not others:
             return as_precision(p)
         raise ValueError(f"precision must be one of {_choices()}; got {shown((p, *others))}")
 

@@ -16,11 +16,17 @@ def test_a_precision_is_looked_up(precision):
 
 
 @pytest.mark.parametrize(
-    "forged", [("xx", 3, 1e-40, 1e-300), ("qd", 4, 1.0, 1.0), ("xx",), (4,), (None,), ("QD",)]
+    "forged", [("xx", 3, 1e-40, 1e-300), ("qd", 4, 1.0, 1.0), ("xx",), ("QD",)]
 )
 def test_no_precision_is_forged(forged):
     with pytest.raises(ValueError, match=r'precision must be one of .*mdqr\.qd \("qd"\)'):
         mdqr.Precision(*forged)
+
+
+@pytest.mark.parametrize(("wrong", "shown"), [(4, "4 of type int"), (None, "None of type None")])
+def test_a_precision_of_a_wrong_type_is_a_type_error(wrong, shown):
+    with pytest.raises(TypeError, match=rf"mdqr\.qd.*; got {shown}"):
+        mdqr.Precision(wrong)
 
 
 @pytest.mark.parametrize("kind", [mdqr.MDArray, mdqr.Precision])
