@@ -185,7 +185,7 @@ class FlatView:
         places = np.arange(array.size)[key.get() if is_cuda_array(key) else key]
         given = promote(values, precision=array.precision)
         flat = given.wrap(given.full_blocks()[0]).ravel()
-        if not places.size:
+        if not places.size or (places.ndim and not flat.size):
             return
         if not flat.size:
             raise ValueError("there are no values to put into an array")

@@ -120,6 +120,8 @@ def test_functions_of_numpy_that_write(precision):
     assert np.partition(a, 1).to_numpy().tolist() == [1, 2, 3]
     assert np.partition(a.reshape(3, 1), 1, axis=None).to_numpy().tolist() == [1, 2, 3]
     np.put(a, [0, 2], "0.1")
+    a.put([0], [])  # as NumPy: nothing
+    a.flat[:2] = []
     assert_same_bits(a[2], precision("0.1"))
     assert a[1] == 1
 
