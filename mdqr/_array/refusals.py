@@ -41,7 +41,7 @@ _ABSENT = {
 
 
 class Absent:
-    """An attribute of `numpy.ndarray` that an MDArray does not have, and says so.
+    """An attribute of `numpy.ndarray` that an MDArray does not have: the error names another.
 
     `__getattr__` would make every other attribute slower.
     """
