@@ -34,7 +34,7 @@ def test_threads_are_put_back_after_an_error():
     with pytest.raises(KeyError), config.num_threads(1):
         raise KeyError
     assert config.get_num_threads() == 2
-    with pytest.raises(ValueError, match="at least 1; got 0"), config.num_threads(0):
+    with pytest.raises(ValueError, match="from 1 to 1024; got 0"), config.num_threads(0):
         pass
     assert config.get_num_threads() == 2
 
