@@ -21,7 +21,7 @@ kernels="kernel_calls elementwise triangular matmul qr windows convert reduction
     layouts lu cholesky series_order exact exact_bounds exact_limits elementary gamma_erf remainders"
 if [ $# -eq 0 ]; then
     for name in $kernels; do
-        set -- "$@" tests/*/"test_$name.py"
+        set -- "$@" $(find tests -name "test_$name.py")
     done
 fi
 
