@@ -12,7 +12,7 @@ from mdqr import random
 from mdqr._array.array import MDArray
 from mdqr._convert.constants import e, euler_gamma, pi
 from mdqr._core.dtypes import finfo
-from mdqr._errors import PrecisionWarning
+from mdqr._errors import DataPrecisionWarning, PrecisionWarning
 from mdqr._functions.comparison import (
     array_equal,
     equal,
@@ -183,6 +183,7 @@ concat, pow = concatenate, power
 newaxis = None
 
 __all__ = [
+    "DataPrecisionWarning",
     "MDArray",
     "Precision",
     "PrecisionWarning",

@@ -1,45 +1,147 @@
-"""The warning that mdqr adds to NumPy's exceptions, and what its errors of memory say."""
+"""The warnings that mdqr adds to NumPy's exceptions, and what its errors of memory say."""
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from collections.abc import Callable
 from functools import wraps
 from inspect import signature
 from reprlib import Repr
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from mdqr._precision import Precision
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+# Their names are not part of messages.
+_MODULES = ("linalg", "series", "tensorcore")
 _short = Repr()
 _short.maxstring = _short.maxother = _short.maxlong = 60
 ADVICE = "take fewer values at a time, or a lower precision"
 
 
-class PrecisionWarning(UserWarning):
-    """Warning for results with fewer correct digits than their precision, or not fixed by the data.
+class PrecisionWarning(RuntimeWarning):
+    """Warning for results with fewer correct digits than their precision.
 
-    Digits refer to the result for the operands as they are stored.
-    Turn it into an error with ``warnings.filterwarnings("error", category=mdqr.PrecisionWarning)``.
+    Digits refer to the result for the operands as they are stored; where it is the operands that
+    do not determine the result, the warning is a `DataPrecisionWarning`.
+    ``warnings.filterwarnings("error", category=mdqr.PrecisionWarning)`` makes errors of both.
+
+    Parameters
+    ----------
+    message : str
+        The text.
+    function, digits, precision, index
+        The attributes.
+
+    Attributes
+    ----------
+    function : str
+        The function that warns, by its name in `mdqr`, such as "linalg.lstsq" or
+        "linalg.QRFactor.solve".
+    digits : float
+        The least number of correct decimal digits of a component of the result; NaN where it is
+        not known.
+    precision : Precision or None
+        The precision of the result; None for arrays of floats.
+    index : tuple of int or None
+        The place of the worst component in the result; where a warning is about whole matrices, the
+        place of the worst one in the batch. None if there is one place only, or it is not known.
+
+    See Also
+    --------
+    DataPrecisionWarning : The entries, if they are rounded, do not determine the result.
+
+    Examples
+    --------
+    >>> import warnings, mdqr
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     inverse = mdqr.linalg.inv(mdqr.array([["3e300"]], precision=mdqr.dd))
+    >>> found = caught[0].message
+    >>> found.function, found.precision.name, found.digits < mdqr.dd.digits, found.index
+    ('linalg.inv', 'dd', True, (0, 0))
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        function: str = "",
+        digits: float = math.nan,
+        precision: Precision | None = None,
+        index: tuple[int, ...] | None = None,
+    ) -> None:
+        # Pickles and copies take the message from `args`, and the rest from the instance.
+        super().__init__(message)
+        self.function, self.digits = function, digits
+        self.precision, self.index = precision, index
+
+
+class DataPrecisionWarning(PrecisionWarning):
+    """Warning for results that the data, if their entries are rounded, do not determine.
+
+    The result for the entries as stored may have all its digits. Entries count as rounded to the
+    precision in which they were given, or as ``data_error=`` says.
+    ``warnings.filterwarnings("ignore", category=mdqr.DataPrecisionWarning)`` is for data that are
+    exact, and leaves the other warnings of lost digits.
+
+    Parameters
+    ----------
+    message : str
+        The text.
+    function, digits, precision, index
+        As in `PrecisionWarning`; `digits` are those that errors of the data leave.
 
     Examples
     --------
     >>> import mdqr
-    >>> issubclass(mdqr.PrecisionWarning, UserWarning)
+    >>> issubclass(mdqr.DataPrecisionWarning, mdqr.PrecisionWarning)
     True
     """
 
 
-PrecisionWarning.__module__ = "mdqr"
+PrecisionWarning.__module__ = DataPrecisionWarning.__module__ = "mdqr"
 
 
-def warn_of_precision(message: str, category: type[Warning] = PrecisionWarning) -> None:
+def warn_of_precision(
+    function: str,
+    message: str,
+    *,
+    digits: float = math.nan,
+    precision: Precision | None = None,
+    index: tuple[int, ...] | None = None,
+    category: type[PrecisionWarning] = PrecisionWarning,
+) -> None:
+    """Give a warning of a public function at the line outside of the package that called it.
+
+    The message begins with the name of the function without that of its module.
+    """
+    module, _, name = function.partition(".")
+    text = f"{name if module in _MODULES else function}: {message}"
+    warn_caller(
+        category(
+            text, function=function, digits=float(digits), precision=precision, index=index or None
+        )
+    )
+
+
+def place_of_least(values: np.ndarray) -> tuple[int, ...]:
+    """Return the index of the least value, of which there is one."""
+    return tuple(map(int, np.unravel_index(int(np.argmin(values)), values.shape)))
+
+
+def warn_caller(warning: Warning) -> None:
     """Give a warning at the line outside of the package that called it."""
     level = 1
     while sys._getframe(level).f_globals.get("__name__", "").partition(".")[0] == "mdqr":
         level += 1
-    warnings.warn(message, category, stacklevel=level + 1)
+    warnings.warn(warning, stacklevel=level + 1)
 
 
 def advised(function: Callable[_P, _R]) -> Callable[_P, _R]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from mdqr._errors import warn_of_precision
+from mdqr._errors import warn_caller
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -72,9 +72,8 @@ class Deprecation(NamedTuple):
 
     def warn(self) -> None:
         """Warn at the line outside of the package that called it."""
-        warn_of_precision(
-            self.message, FutureWarning if self.results_change else DeprecationWarning
-        )
+        category = FutureWarning if self.results_change else DeprecationWarning
+        warn_caller(category(self.message))
 
 
 def _parts(version: str) -> tuple[int, int]:

@@ -156,7 +156,7 @@ def polyfit(
 
     Warns
     -----
-    PrecisionWarning
+    PrecisionWarning, DataPrecisionWarning
         As `mdqr.linalg.lstsq`, whose `a` are the powers of the points.
 
     Notes
@@ -264,7 +264,7 @@ def roots(p: Any) -> MDArray:
 
     Warns
     -----
-    PrecisionWarning
+    DataPrecisionWarning
         As `mdqr.linalg.roots`: rounding of the coefficients may leave few digits of a root.
 
     Examples
@@ -275,4 +275,4 @@ def roots(p: Any) -> MDArray:
     """
     from mdqr.linalg._roots.roots import found_with_info
 
-    return found_with_info("roots", operand(p), None, None).roots
+    return found_with_info("roots", operand(p)).roots

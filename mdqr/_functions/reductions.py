@@ -12,7 +12,7 @@ from mdqr._backend import for_block
 from mdqr._core.axes import Axis, counted_axes, is_only_axis
 from mdqr._core.promotion import operands, promote
 from mdqr._docstrings import REDUCTION, documented
-from mdqr._errors import advised, warn_of_precision
+from mdqr._errors import advised, warn_caller
 from mdqr._functions import comparison, elementwise
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
@@ -84,7 +84,7 @@ def mean(x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     total = sum(x, axis, keepdims=keepdims)
     count = product(x.shape[i] for i in counted_axes(axis, x.ndim))
     if not count:
-        warn_of_precision("mean of no values", RuntimeWarning)
+        warn_caller(RuntimeWarning("mean of no values"))
     return total / count
 
 

@@ -91,7 +91,7 @@ def lowrank(a: Any, r: int, *, compute: str = "fp16") -> LowRankResult:
     >>> bool(np.linalg.norm((U * S) @ Vh - a, 2) < 1e-3)
     True
     """
-    plan = plan_of("lowrank", "rgs", compute)
+    plan = plan_of("lowrank", "auto", compute)
     a = real_matrix("lowrank", "a", a)
     if not a.size:
         raise ValueError(f"lowrank: a must have rows and columns; got the shape {a.shape}")

@@ -161,7 +161,7 @@ def lstsq(
     >>> bool(np.abs(x - [3, 0, 1]).max() < 1e-13), rank, info.method
     (True, 3, 'cgls')
     """
-    plan = plan_of("lstsq", "rgs", compute)
+    plan = plan_of("lstsq", "auto", compute)
     a, b = real_matrix("lstsq", "a", a), real_array("lstsq", "b", b)
     _check(a, b)
     most = as_integer(max_iterations)
@@ -301,9 +301,7 @@ def _warn(found: Iterate | None) -> None:
         unknown = ", with an R of unknown accuracy," if np.isnan(found.condition) else ""
         gradient = found.gradient.max(initial=0.0)
         why = f"gradients stayed at {gradient:.1e} of b{unknown} for {found.iterations} iterations"
-    warn_of_precision(
-        f"lstsq: {why}; solved by QR in float64 instead",
-    )
+    warn_of_precision("tensorcore.lstsq", f"{why}; solved by QR in float64 instead")
 
 
 def _dependent(column: int) -> np.linalg.LinAlgError:

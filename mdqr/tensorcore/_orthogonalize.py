@@ -85,7 +85,7 @@ def orthogonalize(a: Any, *, compute: str = "fp16") -> Basis:
     >>> bool(np.abs(basis.Q.T @ basis.Q - np.eye(8)).max() < 1e-5), basis.reached, basis.passes
     (True, True, 2)
     """
-    plan = plan_of("orthogonalize", "rgs", compute)
+    plan = plan_of("orthogonalize", "auto", compute)
     a = real_matrix("orthogonalize", "a", a)
     return with_fallbacks(partial(_basis, a), plan)
 

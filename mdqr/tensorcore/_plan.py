@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from mdqr.tensorcore._engine.formats import FINE, FORMATS, Format
 from mdqr.tensorcore._input import choose
 
-METHODS = ("rgs", "householder")
+METHODS = ("auto", "rgs", "householder")
 PANELS = ("caqr", "cholesky", "geqrf")
 # How 128 columns are factored: by CholeskyQR in float64, the fastest, with the others behind it.
 _panel: ContextVar[str] = ContextVar("panel", default="cholesky")
@@ -37,14 +37,16 @@ class Plan(NamedTuple):
         return FORMATS[FINE[self.compute]]
 
     def fallbacks(self) -> list[Plan]:
-        """Return this plan, and what takes its place where a panel breaks down: the last has none.
+        """Return the plans to try one after the other: the next where a panel breaks down.
 
         Panels of Gram-Schmidt lose nothing of a column; reflections by "geqrf" are orthogonal too.
+        Only "auto" ends with another method.
         """
-        if self.method == "rgs":
+        if self.method in ("auto", "rgs"):
             panels = ("cholesky", "caqr") if self.panel == "cholesky" else (self.panel,)
-            plans = [self._replace(panel=panel) for panel in panels]
-            return [*plans, self._replace(method="householder", panel="geqrf")]
+            plans = [self._replace(method="rgs", panel=panel) for panel in panels]
+            last = [self._replace(method="householder", panel="geqrf")]
+            return plans + last if self.method == "auto" else plans
         return [self, self._replace(panel="geqrf")]
 
 

@@ -20,7 +20,7 @@ def qr(
     a: Any,
     mode: Literal["reduced"] = "reduced",
     *,
-    method: str = "rgs",
+    method: str = "auto",
     compute: str = "fp16",
     reorthogonalize: bool = False,
     scale: bool = True,
@@ -31,7 +31,7 @@ def qr(
     a: Any,
     mode: Literal["r"],
     *,
-    method: str = "rgs",
+    method: str = "auto",
     compute: str = "fp16",
     reorthogonalize: bool = False,
     scale: bool = True,
@@ -41,7 +41,7 @@ def qr(
     a: Any,
     mode: str = "reduced",
     *,
-    method: str = "rgs",
+    method: str = "auto",
     compute: str = "fp16",
     reorthogonalize: bool = False,
     scale: bool = True,
@@ -57,9 +57,10 @@ def qr(
         `numpy.linalg.qr`.
     mode : {"reduced", "r"}, optional
         Both factors, or R alone. A complete Q is made by `blocked_householder`.
-    method : {"rgs", "householder"}, optional
-        Recursive Gram-Schmidt, or recursive Householder reflections: about twice the products, and
-        a Q that is orthonormal to the accuracy of `compute` whatever the condition of `a`.
+    method : {"auto", "rgs", "householder"}, optional
+        "rgs": recursive Gram-Schmidt. "householder": recursive Householder reflections, with about
+        twice the products, and a Q that is orthonormal to the accuracy of `compute` whatever the
+        condition of `a`. "auto": "rgs", and "householder" where that breaks down, see below.
     compute : {"fp16", "bf16", "tf32", "fp32", "fp16x2"}, optional
         What the operands of products are rounded to; sums are float32. ``"fp16x2"`` represents each
         operand by two numbers of binary16, and takes three products instead of one.
@@ -87,7 +88,7 @@ def qr(
         If `a` does not have two axes, or an option is unknown.
     numpy.linalg.LinAlgError
         If an entry of `a` is not finite, or a result is not: without `scale` an overflow, with it
-        an R that float32 cannot hold.
+        an R that float32 cannot hold. If `method` is "rgs" and that breaks down.
 
     Warns
     -----
@@ -104,8 +105,8 @@ def qr(
     -----
     Panels of 128 columns are factored by CholeskyQR in float64 ("cholesky" in ``info.panel``). With
     "rgs" all is done again by a tree of Gram-Schmidt blocks in float32 ("caqr") if the inverse
-    triangle of a panel grows beyond what float64 holds, and by "householder" if that happens when
-    Q is factored again. With "householder", if columns of a panel depend on others too nearly, all
+    triangle of a panel grows beyond what float64 holds; if that happens when Q is factored again,
+    it breaks down. With "householder", if columns of a panel depend on others too nearly, all
     is done again by the Householder QR of cuSOLVER or LAPACK ("geqrf").
 
     S. Zhang, E. Baharlouei and P. Wu 2020. With u the unit roundoff of the format,

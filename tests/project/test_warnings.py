@@ -61,7 +61,6 @@ CALLS = {
     "slogdet": lambda: linalg.slogdet(HILBERT),
     "pinv": lambda: linalg.pinv(DOUBLES, precision=mdqr.qd),
     "null_space": lambda: linalg.null_space(DOUBLES, precision=mdqr.qd),
-    "qr": lambda: linalg.qr(mdqr.zeros((5, 3), precision=P), method="refine"),
     "qr_delete": lambda: qr_delete(*linalg.qr(_far_row(5, 2.0**60)), 4),
     "UpdatableLstsq.delete_rows": _stream,
     "lstsq of tensorcore": _loose_lstsq,

@@ -192,7 +192,7 @@ def test_what_is_not_finite(rng):
 
 def test_refusals(rng):
     a = rng.standard_normal((6, 4))
-    with pytest.raises(ValueError, match='must be one of "rgs", "householder"; got \'lu\''):
+    with pytest.raises(ValueError, match='must be one of "auto", "rgs", "householder"; got \'lu\''):
         qr(a, method="lu")
 
 

@@ -234,9 +234,6 @@ SHAPES = {
     "u is not used unless": lambda a, Q, R: qr_delete(Q, R, 0, u=a[0]),
     "u is not used unless rows": lambda a, Q, R: qr_delete(None, R, 0, 1, "col", u=a[0]),
     "u has 1 rows, and p is 3": lambda a, Q, R: qr_delete(None, R, 0, 3, u=a[0]),
-    "at least as many rows of A": lambda a, Q, R: qr_insert(
-        None, qr(a[:4], "r"), a[:4, 0], 0, "col", A=a[:4], method="update"
-    ),
     "the leading dimensions": lambda a, Q, R: qr_insert(Q, R, mdqr.stack([a[:1], a[:1]]), 0),
 }
 
@@ -246,6 +243,12 @@ def test_what_does_not_fit(message, rng):
     a, Q, R = factors(6, 4, mdqr.dd, rng)
     with pytest.raises(ValueError, match=message):
         SHAPES[message](a, Q, R)
+
+
+def test_an_update_that_is_impossible(rng):
+    a = factors(6, 4, mdqr.dd, rng)[0][:4]
+    with pytest.raises(mdqr.linalg.LinAlgError, match=r"at least as many rows of A.*or .auto"):
+        qr_insert(None, qr(a, "r"), a[:, 0], 0, "col", A=a, method="update")
 
 
 def test_missing_operands(rng):

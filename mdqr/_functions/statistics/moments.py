@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mdqr._core.axes import Axis, counted_axes, counted_axis, is_only_axis
 from mdqr._core.promotion import promote
 from mdqr._docstrings import REDUCTION, documented
-from mdqr._errors import advised, warn_of_precision
+from mdqr._errors import advised, warn_caller
 from mdqr._functions import elementwise, reductions
 from mdqr._functions.manipulation.axes import operand
 from mdqr._functions.manipulation.joining import vstack
@@ -66,7 +66,7 @@ def var(
     places = () if is_only_axis(axis, given.ndim) else counted_axes(axis, given.ndim)
     count = prod(given.shape[i] for i in places)
     if count <= ddof:
-        warn_of_precision("variance of too few values for ddof", RuntimeWarning)
+        warn_caller(RuntimeWarning("variance of too few values for ddof"))
         if not count:
             return reductions.sum(given.real, places, keepdims=keepdims) / 0.0
     if mean is None:

@@ -109,8 +109,9 @@ def det(
     -----
     PrecisionWarning
         If a relative error is not shown to be below ``(4 n + 32) eps``, with the digits that are,
-        if entries that may have been rounded determine no digit of a determinant, or if it is below
-        `Precision.tiny`.
+        or if a determinant is below `Precision.tiny`.
+    DataPrecisionWarning
+        If entries that may have been rounded determine no digit of a determinant.
 
     See Also
     --------
@@ -143,10 +144,14 @@ def det(
     block, wide, kind = _determinants(problem)
     inputs, field = problem.inputs, problem.inputs.is_complex
     problem.warn_of_digits()
-    if _is_any_small(problem, block):
+    small = _are_small(problem, block)
+    if small.any():
         warn_of_precision(
-            "det: a determinant is below the smallest numbers that have all limbs, and loses "
-            "digits; slogdet has its logarithm",
+            "linalg.det",
+            "a determinant is below the smallest numbers that have all limbs, and loses digits; "
+            "slogdet has its logarithm",
+            precision=inputs.precision,
+            index=problem.place(small),
         )
     found = MDArray._wrap(problem.shaped(block, field), inputs.precision, field)
     if not return_info:
@@ -203,14 +208,15 @@ def _determinants(problem: Problem) -> tuple[Block, Block | None, Kind]:
     return narrow, wide, kind
 
 
-def _is_any_small(problem: Problem, block: Block) -> bool:
-    """Return whether a determinant has lost limbs below the smallest doubles."""
+def _are_small(problem: Problem, block: Block) -> np.ndarray:
+    """Return whether determinants have lost limbs below the smallest doubles, ``(batch,)``."""
     tiny, field = problem.inputs.precision.tiny, problem.inputs.is_complex
     if problem.integers is not None:
         least = math.log2(tiny)
-        return any(x.size and x.size + x.exponent <= least for x in problem.integers)
+        sizes = [x.size > 0 and x.size + x.exponent <= least for x in problem.integers]
+        return np.array(sizes, dtype=bool)
     small = (native_abs(block, field) < tiny) & ~_is_zero(problem)
-    return bool(fetch(small.any())[0])
+    return fetch(small)[0]
 
 
 def _is_zero(problem: Problem) -> Block:
@@ -267,6 +273,8 @@ def slogdet(
     -----
     PrecisionWarning
         As `det`, but not of small determinants.
+    DataPrecisionWarning
+        As `det`.
 
     See Also
     --------

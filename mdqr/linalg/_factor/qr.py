@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack, overload
 
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._errors import shown, warn_of_precision
+from mdqr._errors import shown
 from mdqr._io.format import summary
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
@@ -21,7 +20,7 @@ from mdqr.linalg._factor.scaled import (
     scaled_factors,
 )
 from mdqr.linalg._shared import tuning
-from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.checks import Checks, of_batch
 from mdqr.linalg._shared.operands import (
     Callback,
     Inputs,
@@ -182,21 +181,21 @@ def qr(
         as `scipy.linalg.qr`.
     method : {"auto", "householder", "refine"}, optional
         "householder": tiled blocked Householder reflections. "refine": products only, from factors
-        in float64; in modes other than "raw", without pivoting. Where it cannot show the bounds
-        below, as where the condition is beyond ``eps**-0.5`` in od and some ``2**-12 / eps``
-        otherwise, or columns have rows graded as far, it warns and takes Householder reflections.
+        in float64; in modes other than "raw", without pivoting. LinAlgError is raised where it
+        cannot show the bounds below, as where the condition is beyond ``eps**-0.5`` in od and some
+        ``2**-12 / eps`` otherwise, or columns have rows graded as far, and in precision d.
         "auto": "refine" for Q and R of large matrices on a GPU, if a fixed table selects it and no
         `tile` is given; "householder" for all others, and without a warning where a factorisation
         in float64 does not converge, above condition numbers of about 1e10, or memory is short, of
         which "refine" takes three times as much. ``mode="r"`` takes reflections. Precision d uses
-        LAPACK in any case.
+        LAPACK.
     tile : int, optional
         Number of columns of a tile, with pivoting the largest; by default from a static table. The
         last bits depend on it.
     check : bool, optional
         Raise if something is not finite; on a device, that waits for the factors once, at the end
         (pivots, and large products, are waited for in any case). Otherwise NaN and infinities go
-        through.
+        through, but not through "refine".
     precision : Precision or str, optional
         The precision of the factors; by default the precision of `a`.
     callback : callable, optional
@@ -218,14 +217,10 @@ def qr(
         If `a` has fewer than two dimensions, or an option has an unknown value, or "refine" is
         asked for reflectors or pivots.
     numpy.linalg.LinAlgError
-        If `check` is true and `a` or a factor is not finite.
+        If `check` is true and `a` or a factor is not finite, or `method` is "refine" and that does
+        not serve for a matrix.
     MemoryError
         If memory for the factors cannot be allocated; the message gives the requested size.
-
-    Warns
-    -----
-    RuntimeWarning
-        If `method` is "refine" and matrices were factored by Householder reflections.
 
     See Also
     --------
@@ -286,7 +281,7 @@ def qr(
         "qr", inputs, m * n + (m + n) * rows, 'take mode="r" or qr_factor, fewer columns'
     ):
         order, batch, field = None, inputs.shape(0)[:-2], inputs.is_complex
-        if method == "refine" and inputs.kind.limbs > 1 and min(inputs.blocks[0].shape) > 0:
+        if method == "refine" and min(inputs.blocks[0].shape) > 0:
             return _refined(inputs, mode, width, checks, callback, auto=False)
         may_refine = method == "auto" and keep_q and not pivoting and tile is None
         if may_refine and tuning.refined_qr_is_faster(inputs.backend, m, n, rows, kind=inputs.kind):
@@ -332,13 +327,17 @@ def _refined(
 ) -> QRResult | MDArray:
     """Return factors by products, those of each matrix of a batch; see `qr`."""
     block, field, backend, kind = inputs.blocks[0], inputs.is_complex, inputs.backend, inputs.kind
+    if kind.limbs == 1 and not auto:
+        raise np.linalg.LinAlgError(
+            'qr: method="refine" corrects factors of float64, and those of precision d are such: '
+            'take method="householder"'
+        )
     if checks is not None:
         checks.require_finite("qr", "a", block, field)
     m, n = block.shape[-2:]
     rows, batch = m if mode == "complete" else min(m, n), inputs.shape(0)[:-2]
     if batch:
         q, r = (kind.empty(backend.xp, (*batch, *shape)) for shape in ((m, rows), (rows, n)))
-    left = []
     for item in np.ndindex(*batch):
         at = (..., *item, slice(None), slice(None))
         scaled, powers = backend.balance_columns(block[at], None, is_complex=field)
@@ -351,7 +350,11 @@ def _refined(
         if found is None:
             if checks is not None:
                 checks.settle()
-            left.append(item)
+            if not auto:
+                raise np.linalg.LinAlgError(
+                    f"qr: the matrix{of_batch(item)} is too near to singular, or its rows too far "
+                    'graded, for method="refine": method="householder" takes any matrix'
+                )
             one = scaled_factors(inputs._replace(blocks=[block[at]]), tile, None, "qr", callback)
             pair = one.signed_q(rows), one.signed_r(rows)
         else:
@@ -360,13 +363,6 @@ def _refined(
             q[at], r[at] = pair
         else:
             q, r = pair
-    if left and not auto:
-        which = f"{len(left)} of {math.prod(batch)} matrices are" if batch else "the matrix is"
-        warn_of_precision(
-            f"qr: {which} too near to singular, or with rows too far graded, "
-            'for method="refine": from Householder reflections instead',
-            RuntimeWarning,
-        )
     return _wrapped(inputs, None if mode == "r" else q, r, checks)
 
 

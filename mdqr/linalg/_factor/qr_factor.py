@@ -10,8 +10,8 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._core.promotion import together
-from mdqr._errors import all_advised, shown, warn_of_precision
-from mdqr._limbs import planes, scaling
+from mdqr._errors import all_advised, place_of_least, shown, warn_of_precision
+from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._factor import wide_range
@@ -185,7 +185,8 @@ class QRFactor:
         checks, block, backend = Checks(), operand.blocks[0], operand.backend
         kind = operand.kind
         checks.require_finite("QRFactor.solve", "b", block, operand.is_complex)
-        triangle, worst = self._prepared
+        triangle, conditions = self._prepared
+        worst = np.max(conditions, initial=1.0)
         require_digits(checks, "QRFactor.solve", worst, n, self._inputs.work.eps)
         factors, parts = self._scaled.factors, []
         for piece in wide_range.pieces(backend, block, checks, kind=kind):
@@ -198,25 +199,31 @@ class QRFactor:
             )
             parts.append(x)
         checks.settle()
-        self._warn_of_loss(worst)
+        self._warn_of_loss(conditions)
         x = reduce(lambda x, y: backend.binary("add", x, y, kind=kind), parts)
         return operand.wrap(x[..., 0] if is_vector else x)
 
-    def _warn_of_loss(self, worst: np.ndarray) -> None:
+    def _warn_of_loss(self, conditions: np.ndarray) -> None:
         """Warn if a condition costs more than half of the digits."""
+        worst = float(np.max(conditions, initial=1.0))
         digits = self._inputs.precision.digits
         work = -math.log10(self._inputs.work.eps * max(self.shape[-1], 1))
-        left = work - math.log10(max(float(worst), 1.0))
+        left = work - math.log10(worst)
         if left < digits / 2:
+            left = max(left, 0.0)
             warn_of_precision(
-                f"QRFactor.solve: about {max(left, 0.0):.0f} of {digits} digits are right, since "
-                f"the condition of a is about {float(worst):.1e}; lstsq refines the solution, and "
+                "linalg.QRFactor.solve",
+                f"about {left:.0f} of {digits} digits are right, since "
+                f"the condition of a is about {worst:.1e}; lstsq refines the solution, and "
                 "says how many digits each component has",
+                digits=left,
+                precision=self._inputs.precision,
+                index=place_of_least(-conditions),
             )
 
     @cached_property
     def _prepared(self) -> tuple[Triangle, np.ndarray]:
-        """The triangle R of scaled columns, and the largest condition number of the batch."""
+        """The triangle R of scaled columns, and the condition numbers of the batch."""
         factors, checks = self._scaled.factors, Checks()
         triangle = Triangle(
             factors.backend,
@@ -225,8 +232,8 @@ class QRFactor:
             function="QRFactor.solve",
             checks=checks,
         )
-        (worst,) = checks.settle(scaling.largest(condition(triangle).value, None, 1.0))
-        return triangle, worst
+        (conditions,) = checks.settle(condition(triangle).value)
+        return triangle, conditions
 
     def _columns(self, function: str, mode: str) -> int:
         if mode not in ("reduced", "complete"):

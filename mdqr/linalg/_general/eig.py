@@ -65,10 +65,11 @@ def eig(
     Warns
     -----
     PrecisionWarning
-        If errors of the entries, `data_error` or of rounding, leave an eigenvalue no digit.
-        Entries that end before the last place of their precision count as exact here. Also if a
-        pair is regular, but too near a singular one for every precision: its eigenvalues and
+        If a pair is regular, but too near a singular one for every precision: its eigenvalues and
         their bounds are infinite.
+    DataPrecisionWarning
+        If errors of the entries, `data_error` or of rounding, leave an eigenvalue no digit.
+        Entries that end before the last place of their precision count as exact here.
 
     See Also
     --------
@@ -150,6 +151,8 @@ def eigvals(
     Warns
     -----
     PrecisionWarning
+        As `eig`.
+    DataPrecisionWarning
         As `eig`.
 
     >>> a = mdqr.array([[0.0, -4.0], [1.0, 0.0]], precision=mdqr.qd)

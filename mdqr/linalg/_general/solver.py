@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mdqr._errors import warn_of_precision
+from mdqr._errors import DataPrecisionWarning, place_of_least, warn_of_precision
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
@@ -111,10 +111,15 @@ def warn_of_data(
     info: EigInfo | None = None,
 ) -> None:
     """Warn if entries, assumed to be rounded, or the highest precision leave no digit."""
-    if not all(one.resolved for one in found):
+    resolved, precision = [one.resolved for one in found], given.inputs.precision
+    if not all(resolved):
         warn_of_precision(
-            f"{function}: a - s b is regular, but too near a singular pair for "
+            f"linalg.{function}",
+            f"a - s b is regular, but too near a singular pair for "
             f"{PRECISIONS[-1].name}: eigenvalues have no digit",
+            digits=0.0,
+            precision=precision,
+            index=place_of_least(np.reshape(resolved, given.shape[:-1])),
         )
         return
     if not given.rounded or not any(one.may_lose_all_digits().any() for one in found):
@@ -124,7 +129,12 @@ def warn_of_data(
     lost = (info.data_digits <= 0) & (info.data_error_bound > 4 * info.error_bound)
     if lost.any():
         warn_of_precision(
-            f"{function}: {int(lost.sum())} of {lost.size} eigenvalues have no digit that the "
-            "entries determine, taken as rounded to their precision; give data_error= if they are "
-            "exact, or a higher precision",
+            f"linalg.{function}",
+            f"{int(lost.sum())} of {lost.size} eigenvalues have no digit that the entries "
+            "determine, taken as rounded to their precision; give data_error= if they are exact, "
+            "or a higher precision",
+            digits=0.0,
+            precision=precision,
+            index=place_of_least(~lost),
+            category=DataPrecisionWarning,
         )

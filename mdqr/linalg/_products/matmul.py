@@ -86,6 +86,8 @@ def matmul(
     ValueError
         If an operand is a scalar, the shapes do not fit, `method` is unknown, or `devices` are
         given with operands on the CPU, with "direct", or that are not GPUs of this machine.
+    numpy.linalg.LinAlgError
+        If `method` is "exact", and an entry is not finite or the bound of its error would be.
 
     Notes
     -----
@@ -95,11 +97,11 @@ def matmul(
 
     With "exact", ``abs(error) <= k 2**(e + f - 53 N - 3)`` and one rounding to N limbs, ``2**e``
     above the row of `a` and ``2**f`` above the column of `b` (twice that if complex), e and f at
-    least -1021, after columns of `a` and rows of `b` were balanced by powers of two. Rows and
-    columns that are not finite, or have such a bound, are multiplied directly. More than 2**17 - 16
-    terms are added up in runs of so many. It works in at most `mdqr.config.set_workspace` bytes in
-    addition to the operands, or in what the residues of 128 rows and their sums take where that is
-    more, on each device; other `devices` have a copy of `b` and their rows besides.
+    least -1021, after columns of `a` and rows of `b` were balanced by powers of two. More than
+    2**17 - 16 terms are added up in runs of so many. It works in at most
+    `mdqr.config.set_workspace` bytes in addition to the operands, or in what the residues of 128
+    rows and their sums take where that is more, on each device; other `devices` have a copy of `b`
+    and their rows besides.
 
     The method is Ozaki, Uchino and Imamura, "Ozaki Scheme II", arXiv 2504.08009, 2025, for
     expansions; "auto" chooses by a table of shapes for CPUs and one for GPUs, so that limbs do not

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._errors import warn_of_precision
+from mdqr._errors import DataPrecisionWarning, place_of_least, warn_of_precision
 from mdqr._functions.filled import zeros
 from mdqr._limbs import planes
 from mdqr._limbs.device import host_block
@@ -107,7 +107,7 @@ def roots(
 
     Warns
     -----
-    PrecisionWarning
+    DataPrecisionWarning
         If the coefficients may have been rounded to their precision, as those whose last limb is
         full, and errors of half a unit in the last place leave fewer than two digits of a root; or
         if the errors that `data_error` states do.
@@ -150,16 +150,17 @@ def roots(
     >>> found.info.data_digits.round(1).tolist()
     [6.0, 6.0]
     """
-    return found_with_info("roots", p, data_error, precision)
+    return found_with_info("linalg.roots", p, data_error, precision)
 
 
 def found_with_info(
-    function: str,
+    public: str,
     p: Any,
-    data_error: Mapping[str, Any] | None,
-    precision: Precision | str | None,
+    data_error: Mapping[str, Any] | None = None,
+    precision: Precision | str | None = None,
 ) -> RootsResult:
-    """Do `roots` for a function of that name."""
+    """Do `roots` for the public function of that name in `mdqr`."""
+    function = "roots"
     check_data_error(function, data_error, ("p",))
     inputs, checks = gather(p, precision=precision), Checks()
     shape = inputs.shape(0)
@@ -191,25 +192,32 @@ def found_with_info(
         found.counts,
         info,
     )
-    if (data_error is not None or may_be_rounded(block, inputs.is_complex, known.limbs)) and (
-        found.may_be_lost(unit if data_error is None else None)
+    if (
+        (data_error is not None or may_be_rounded(block, inputs.is_complex, known.limbs))
+        and found.may_be_lost(unit if data_error is None else None)
+        and np.min(info.data_digits, initial=_FEW) < _FEW
     ):
-        digits = float(np.min(info.data_digits, initial=_FEW))
-        if digits < _FEW:
-            _warn(function, digits, data_error is not None, known)
+        _warn(public, info, data_error is not None, known)
     return result
 
 
-def _warn(function: str, digits: float, stated: bool, known: Precision) -> None:
+def _warn(public: str, info: Info, stated: bool, known: Precision) -> None:
     reason = (
         "the errors of p that data_error states"
         if stated
         else f"errors of p of half a unit in the last place of precision {known.name}"
     )
+    place = place_of_least(info.data_digits)
+    digits = float(info.data_digits[place])
     warn_of_precision(
-        f"{function}: a root has {digits:.1f} digits that hold for {reason}: see info.data_digits "
-        "of mdqr.linalg.roots"
+        public,
+        f"a root has {digits:.1f} digits that hold for {reason}: see info.data_digits of "
+        "mdqr.linalg.roots"
         + ("" if stated else "; exact coefficients in a higher precision have more"),
+        digits=digits,
+        precision=info.precision,
+        index=place,
+        category=DataPrecisionWarning,
     )
 
 

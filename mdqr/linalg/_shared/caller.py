@@ -21,6 +21,11 @@ class Caller(NamedTuple):
     b: str = "b"
 
     @property
+    def public(self) -> str:
+        """Its name in `mdqr`."""
+        return self.function if self.function == "polyfit" else f"linalg.{self.function}"
+
+    @property
     def wants_square(self) -> bool:
         """True if its matrices are square: without full rank they are called singular."""
         return self.function in ("solve", "inv", "matrix_power", "cond")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._backend.blocks import native_abs
-from mdqr._errors import warn_of_precision
+from mdqr._errors import place_of_least, warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
@@ -189,12 +189,13 @@ class Answer:
         unit = xp.where(unit > scaling.ABSENT, unit, 0)
         return Scaled(_sum(system, shifts, system.kind.limbs), unit)
 
-    def warn(self) -> None:
-        """Warn if digits are missing."""
+    def warn(self, *, is_vector: bool) -> None:
+        """Warn if digits are missing; `is_vector`: users see x without its last axis."""
         if self.promised:
             return
         answer = self._inputs.precision
-        worst, largest = float(self.report.digits.min()), float(np.max(self.condition, initial=1.0))
+        digits = self.report.digits[..., 0] if is_vector else self.report.digits
+        worst, largest = float(digits.min()), float(np.max(self.condition, initial=1.0))
         work = self._inputs.work
         advice = (
             f"; precision=mdqr.{work.next.name} finds more, unless the component is zero, for "
@@ -202,11 +203,15 @@ class Answer:
             if work.next > work
             else ""
         )
-        function, a, b = self.system.caller
+        caller = self.system.caller
         warn_of_precision(
-            f"{function}: about {int(worst)} of {answer.digits} digits are correct in the worst "
-            f"component, of the solution for {a} and {b} as stored (condition about "
-            f"{largest:.1e}){advice}"
+            caller.public,
+            f"about {int(worst)} of {answer.digits} digits are correct in the worst component, of "
+            f"the solution for {caller.a} and {caller.b} as stored (condition about "
+            f"{largest:.1e}){advice}",
+            digits=worst,
+            precision=answer,
+            index=place_of_least(digits),
         )
 
     def _settled(self, *, in_range: bool = False) -> tuple[Unknowns, np.ndarray]:

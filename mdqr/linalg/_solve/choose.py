@@ -134,7 +134,9 @@ def _refuse(problem: Problem, condition: np.ndarray, *, verified: bool) -> NoRet
     # Squares of floats raise beyond the range, products do not.
     growth = worst if problem.system.is_square else worst * worst
     higher = [p for p in PRECISIONS if p > work and growth * p.eps <= ROOM]
-    way = 'method="householder" estimates bounds' if verified else 'method="auto" takes QR'
+    way = (
+        'without it method="householder" estimates bounds' if verified else 'method="auto" takes QR'
+    )
     why = f"too near to singular for {work.name}, or a component is zero or tiny beside others"
     if problem.is_wide:
         way = 'method="auto" may serve'

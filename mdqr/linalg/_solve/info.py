@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mdqr._errors import warn_of_precision
+from mdqr._errors import DataPrecisionWarning, place_of_least, warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
@@ -349,8 +349,12 @@ def warn_if_undetermined(data: Data, condition: np.ndarray) -> None:
         return
     caller = data.caller
     warn_of_precision(
-        f"{caller.function}: {caller.a} is singular to the precision of its entries (condition "
-        f"about {float(condition.max()):.1e}): the result is that of the entries as they are "
-        "given, and if those are rounded, few or none of its digits mean anything in any precision"
-        + (" (info.data_digits of return_info=True tells)" if caller.has_options else "")
+        caller.public,
+        f"{caller.a} is singular to the precision of its entries (condition about "
+        f"{float(condition.max()):.1e}): the result is that of the entries as they are given, and "
+        "if those are rounded, few or none of its digits mean anything in any precision"
+        + (" (info.data_digits of return_info=True tells)" if caller.has_options else ""),
+        precision=data.inputs.precision,
+        index=place_of_least(-condition),
+        category=DataPrecisionWarning,
     )

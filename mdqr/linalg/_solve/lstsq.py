@@ -104,8 +104,8 @@ def lstsq(
         scaled by powers of two, exceeds ``1 / rcond``; then LinAlgError is raised. The default is
         ``eps(a) * max(m, n)``, with eps of the precision of the entries of `a`, or, if `data_error`
         states smaller errors, twice the largest error relative to the columns (rows). With the
-        default a rank-deficient matrix gives a PrecisionWarning; LinAlgError is raised only if a
-        column (row) is linearly dependent to working precision. 0 accepts every matrix.
+        default a rank-deficient matrix gives a DataPrecisionWarning; LinAlgError is raised only if
+        a column (row) is linearly dependent to working precision. 0 accepts every matrix.
     rtol : float, optional
         Solve by numerical rank instead: the number of singular values, of rows with weights, above
         `rtol` times the largest, but at least ``max(m, n) eps`` of the working precision. Without
@@ -173,7 +173,7 @@ def lstsq(
     PrecisionWarning
         If the error bound of a component exceeds ``4 eps``, with the number of digits of the worst
         one.
-
+    DataPrecisionWarning
         If the entries of `a`, assumed to be rounded to their precision, do not determine x.
 
     See Also
@@ -389,7 +389,7 @@ def _by_rank(
         block = planes.broadcast(near[1][0], False, inputs.shape(0)[:-1])
         block = planes.widen(block, False, inputs.work.limbs)
         weights = MDArray._wrap(block, inputs.work, False)
-    problem = DeficientProblem(caller, inputs, weights, rows, top, rtol, basic, solve)
+    problem = DeficientProblem(caller, inputs, weights, rows, top, rtol, basic, is_vector, solve)
     x, residuals, rank, info = by_rank(problem)
     if is_vector:
         bound, digits = info.error_bound[..., 0], info.digits[..., 0]
@@ -410,8 +410,8 @@ def _fit(request: _Request, method: str, *, verified: bool) -> Fit:
         return Fit(known.inputs, known, None, is_vector, known.size, errors, None)
     problem, positive = _problem(request)
     found = choose(problem, method, known=known, verified=verified)
-    _rank.warn_if_deficient(request.caller, found.rank, problem.system.factored.columns)
-    found.warn()
+    _rank.warn_if_deficient(request.caller, found.rank, problem.system.factored.columns, inputs)
+    found.warn(is_vector=is_vector)
     size = moduli(found.x, inputs.is_complex)
     constant = has_constant(problem.inputs.blocks[0], inputs.kind, positive, request.checks)
     request.checks.settle()

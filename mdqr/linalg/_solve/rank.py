@@ -16,7 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._errors import PrecisionWarning, warn_of_precision
+from mdqr._errors import (
+    DataPrecisionWarning,
+    PrecisionWarning,
+    place_of_least,
+    warn_of_precision,
+)
 from mdqr._functions.filled import zeros
 from mdqr._functions.matrices import eye
 from mdqr._functions.sequences import concatenate, stack
@@ -194,16 +199,19 @@ def _peeled(system: System, index: tuple[int, ...], column: int, threshold: floa
     return int(r.shape[-1])
 
 
-def warn_if_deficient(caller: Caller, rank: Any, n: int) -> None:
+def warn_if_deficient(caller: Caller, rank: np.ndarray, n: int, inputs: Inputs) -> None:
     """Warn where the solution is that of the entries as given, which may not determine it."""
     if bool((rank == n).all()):
         return
     options = " (info.data_digits tells); rcond=0 says that they are exact"
     warn_of_precision(
-        f"{caller.function}: {caller.a} has numerical rank {int(rank.min())} of {n} to the "
-        "precision of its entries: x solves the entries as they are given, and if those are "
-        "rounded, few or none of its digits mean anything in any precision"
-        + (options if caller == LSTSQ else "")
+        caller.public,
+        f"{caller.a} has numerical rank {int(rank.min())} of {n} to the precision of its entries: "
+        "x solves the entries as they are given, and if those are rounded, few or none of its "
+        "digits mean anything in any precision" + (options if caller == LSTSQ else ""),
+        precision=inputs.precision,
+        index=place_of_least(rank),
+        category=DataPrecisionWarning,
     )
 
 
@@ -244,7 +252,8 @@ class DeficientProblem(NamedTuple):
     None, ``(..., m)``. `rows` are those of a times the roots of weights, times ``2**-top`` so that
     entries are at most 1.
     Singular values of at most `rtol` of the largest count as zero. `basic` tells whether x is zero
-    where columns do not count, or the shortest. `solve` is `lstsq` for matrices of full rank.
+    where columns do not count, or the shortest, and `is_vector` whether users see x without its
+    last axis. `solve` is `lstsq` for matrices of full rank.
     """
 
     caller: Caller
@@ -254,6 +263,7 @@ class DeficientProblem(NamedTuple):
     top: np.ndarray
     rtol: float
     basic: bool
+    is_vector: bool
     solve: Callable[..., Any]
 
     @property
@@ -329,25 +339,29 @@ def by_rank(problem: DeficientProblem) -> ByRank:
         residuals = zeros((0, k), precision=inputs.precision, device=a.device)
     x, residuals = x.reshape(*batch, n, k), residuals.reshape(*batch, k)
     bound = joined("bound", n, k)
-    digits = _digits(problem.caller, bound, abs(x.to_numpy()), inputs.precision)
+    digits = _digits(problem, bound, abs(x.to_numpy()))
     distance, condition = joined("distance"), joined("condition")
     pivots, rank = joined("pivots", n, dtype=np.int64), joined("rank", dtype=np.int64)
     return ByRank(x, residuals, rank, RankInfo(pivots, distance, condition, bound, digits))
 
 
-def _digits(
-    caller: Caller, bound: np.ndarray, size: np.ndarray, precision: Precision
-) -> np.ndarray:
+def _digits(problem: DeficientProblem, bound: np.ndarray, size: np.ndarray) -> np.ndarray:
     """Return the digits that bounds show, and warn where a large component has few of them."""
+    caller, precision = problem.caller, problem.inputs.precision
     with np.errstate(all="ignore"):
         digits = np.clip(-np.log10(np.where(bound > 0, bound / size, 0.0)), 0, precision.digits)
     largest = size.max(axis=-2, initial=0.0, keepdims=True)
     if not (bound <= _WARNED * precision.eps * largest).all():
-        found = digits[np.broadcast_to(size == largest, digits.shape)].min()
+        shown = float(digits[np.broadcast_to(size == largest, digits.shape)].min())
+        place = place_of_least(digits)
         warn_of_precision(
-            f"{caller.function}: about {int(found)} of {precision.digits} digits are shown to be "
-            "correct in the largest component, of the solution by numerical rank for "
-            f"{caller.a} and {caller.b} as stored"
+            caller.public,
+            f"about {int(shown)} of {precision.digits} digits are shown to be correct in "
+            "the largest component, of the solution by numerical rank for "
+            f"{caller.a} and {caller.b} as stored",
+            digits=digits[place],
+            precision=precision,
+            index=place[:-1] if problem.is_vector else place,
         )
     return digits
 

@@ -101,8 +101,9 @@ def solve(
     Warns
     -----
     PrecisionWarning
-        If the error bound of a component exceeds ``4 eps``, with the digits of the worst; if the
-        entries of `a` were rounded to a precision in which they do not determine x.
+        If the error bound of a component exceeds ``4 eps``, with the digits of the worst.
+    DataPrecisionWarning
+        If the entries of `a` were rounded to a precision in which they do not determine x.
 
     Notes
     -----
@@ -177,8 +178,10 @@ def inv(
     Warns
     -----
     PrecisionWarning
-        If the error bound of an entry exceeds ``4 eps``, with the digits of the worst; if the
-        entries of `a` were rounded to a precision in which they do not determine the inverse.
+        If the error bound of an entry exceeds ``4 eps``, with the digits of the worst.
+    DataPrecisionWarning
+        If the entries of `a` were rounded to a precision in which they do not determine the
+        inverse.
 
     See Also
     --------
@@ -249,7 +252,7 @@ def _solved(
         found: Answer = known
     else:
         found = choose(_problem(data, callback), method, known=known, verified=verified)
-        found.warn()
+        found.warn(is_vector=is_vector)
     condition = found.condition
     # Most are good enough for all data.
     if condition.size and n * condition.max() * PRECISIONS[0].eps >= 1.0:

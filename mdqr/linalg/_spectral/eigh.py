@@ -328,9 +328,11 @@ def _decomposed(
             values, vectors, change = _solved_pair(inputs, matrices, reduced, triangle)
             if not change <= _FEW_DIGITS:
                 warn_of_precision(
-                    f"{function}: the condition of b leaves the eigenvalues few of the digits of "
+                    f"linalg.{function}",
+                    "the condition of b leaves the eigenvalues few of the digits of "
                     f"{inputs.work.name}; info.digits of eigh says how many, a higher precision "
                     "has more",
+                    precision=inputs.precision,
                 )
         shape = (inputs.work.limbs, *inputs.shape(0)[:-2], 1, n)
         checks.require_in_range(function, "the eigenvalues", values.reshape(shape), False)

@@ -8,14 +8,14 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
-from mdqr._errors import warn_of_precision
+from mdqr._errors import DataPrecisionWarning, place_of_least, warn_of_precision
 from mdqr._functions.creation import asarray
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import device_of
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
 from mdqr.linalg._products.matmul import matmul
-from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import (
     Inputs,
@@ -160,7 +160,7 @@ def pinv(
 
     Warns
     -----
-    PrecisionWarning
+    DataPrecisionWarning
         If the default tolerance leaves out values that are above zero in working precision.
 
     See Also
@@ -241,7 +241,7 @@ def null_space(
 
     Warns
     -----
-    PrecisionWarning
+    DataPrecisionWarning
         If the default tolerance counts values as zero that are above zero in working precision.
 
     Notes
@@ -329,11 +329,16 @@ def _warn_of_truncation(function: str, given: Inputs, s: MDArray, kept: Any) -> 
     if kept.all():
         return
     least = _part_of_largest(s, max(given.shape(0)[-2:]) * given.work.eps)
-    count = int(((s > least) & ~kept).sum())
+    lost = (s > least) & ~kept
+    count = int(lost.sum())
     if count:
         values = "value is" if count == 1 else "values are"
         warn_of_precision(
-            f"{function}: {count} singular {values} below the rounding error of the entries of a "
-            f"and treated as zero, although not zero in {given.work.name}: pass rtol=0 if the "
-            "entries are exact, or rtol=r for relative errors of r",
+            f"linalg.{function}",
+            f"{count} singular {values} below the rounding error of the entries of a and treated "
+            f"as zero, although not zero in {given.work.name}: pass rtol=0 if the entries are "
+            "exact, or rtol=r for relative errors of r",
+            precision=given.precision,
+            index=place_of_least(~fetch(lost.any(axis=-1))[0]),
+            category=DataPrecisionWarning,
         )

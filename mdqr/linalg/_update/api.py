@@ -82,7 +82,8 @@ def qr_insert(
         the update needs without Q.
     numpy.linalg.LinAlgError
         If `check` is true and something is not finite, or a column that is inserted into thin
-        factors has a reciprocal condition number below `rcond`.
+        factors has a reciprocal condition number below `rcond`; if `method` is "update", Q is None
+        and A would have fewer rows than columns.
 
     See Also
     --------

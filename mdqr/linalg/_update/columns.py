@@ -64,7 +64,7 @@ class ColumnInsertion(Update):
         """Reduce ``Q^H u``, with new directions where Q is thin."""
         known, p = self.factors, int(self.u.shape[-1])
         if not self._is_possible:
-            raise ValueError(
+            raise np.linalg.LinAlgError(
                 f"{known.function}: without Q an update has at least as many rows of A as columns: "
                 'take method="fresh", or "auto"'
             )

@@ -13,6 +13,7 @@ from mdqr._backend.blocks import from_native, to_native
 from mdqr._errors import warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
+from mdqr._precision import Precision
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._update.arithmetic.engine import Engine
 from mdqr.linalg._update.state import Loss, State
@@ -195,7 +196,7 @@ def _raise_loss(function: str, n: int) -> NoReturn:
     )
 
 
-def warn_of_loss(function: str, engine: Engine, lost: float) -> None:
+def warn_of_loss(function: str, engine: Engine, lost: float, precision: Precision | None) -> None:
     """Raise if all digits are lost, and warn if half of them are."""
     digits = digits_of(engine)
     if lost >= digits:
@@ -205,8 +206,11 @@ def warn_of_loss(function: str, engine: Engine, lost: float) -> None:
         )
     if lost >= digits / 2:
         warn_of_precision(
-            f"{function}: about {lost:.0f} of {digits:.0f} digits of R are lost, since little is "
-            "left where these rows were; factor the remaining rows anew",
+            f"linalg.{function}",
+            f"about {lost:.0f} of {digits:.0f} digits of R are lost, since little is left where "
+            "these rows were; factor the remaining rows anew",
+            digits=digits - lost,
+            precision=precision,
         )
 
 

@@ -256,7 +256,7 @@ class UpdatableLstsq:
             require_distance(name, checks, state)
             lost = lost_digits(state, settle(engine, checks, *state.removals), fit.lost)
             fit.lost = fits.bounded_loss(fit, lost)
-            warn_of_loss(name, engine, fit.lost)
+            warn_of_loss(name, engine, fit.lost, self._numbers.precision)
             self._fit = fit
         else:
             self._fit = fits.without_rows(fit, fit.data, place, count)
@@ -407,7 +407,7 @@ class UpdatableLstsq:
         name, fit, checks = "UpdatableLstsq.solve", self._fit, Checks()
         self._require_rows(name)
         x = solution.solve(fit, name, checks).x
-        _warn_if_cut(name, *checks.settle(fit.cut))
+        _warn_if_cut(name, self._numbers.precision, *checks.settle(fit.cut))
         found = fit.engine.from_block(x)
         return self._numbers.wrap(found[..., 0] if self._vector else found)
 
@@ -440,7 +440,7 @@ class UpdatableLstsq:
             solved = solution.solve(fit, name, checks)
             squares, beta = solution.least_squares(fit, fit.data, solved)
             found = fits.residual_norm(replace(fit, squares=squares, beta=beta))
-        _warn_if_cut(name, *checks.settle(fit.cut))
+        _warn_if_cut(name, self._numbers.precision, *checks.settle(fit.cut))
         return self._numbers.wrap_real(found[..., 0] if self._vector else found)
 
     def repair(self) -> None:
@@ -474,12 +474,14 @@ class UpdatableLstsq:
             )
 
 
-def _warn_if_cut(function: str, cut: np.ndarray) -> None:
+def _warn_if_cut(function: str, precision: Precision | None, cut: np.ndarray) -> None:
     """Warn, for a method, of entries of b that were too far apart."""
     if cut:
         warn_of_precision(
-            f"{function}: entries of b are so far apart that small ones may have lost digits, or "
-            "are taken for zero; solve for them alone",
+            f"linalg.{function}",
+            "entries of b are so far apart that small ones may have lost digits, or are taken for "
+            "zero; solve for them alone",
+            precision=precision,
         )
 
 

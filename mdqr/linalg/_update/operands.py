@@ -57,6 +57,11 @@ class Numbers:
     inputs: Inputs | None
     sample: Block
 
+    @property
+    def precision(self) -> Precision | None:
+        """The precision of results; None for float arrays."""
+        return None if self.inputs is None else self.inputs.precision
+
     def without_data(self) -> Numbers:
         """Return the same without a reference to the operands."""
         inputs = None if self.inputs is None else self.inputs._replace(blocks=[])

@@ -122,7 +122,7 @@ def execute(update: Update, method: str) -> UpdateResult:
         return known.numbers.result(*_changed(update, method)[:2])
     q, r, lost = attempted(known.engine, _changed, update, method)
     if lost:
-        warn_of_loss(known.function, known.engine, lost)
+        warn_of_loss(known.function, known.engine, lost, known.numbers.precision)
     return known.numbers.result(q, r)
 
 

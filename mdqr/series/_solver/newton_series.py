@@ -11,7 +11,7 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._backend.blocks import native_abs
 from mdqr._core.promotion import precisions_in
-from mdqr._errors import shortened, warn_of_precision
+from mdqr._errors import place_of_least, shortened, warn_caller, warn_of_precision
 from mdqr._functions.creation import array
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision, as_precision, dd
@@ -235,10 +235,11 @@ def _distance(equations: Equations, begin: online.Start, x: MDArray) -> float:
 def warn_far(function: str, distance: float) -> None:
     """Warn the caller of a public function where Newton's method went far from a start point."""
     if distance > _FAR:
-        warn_of_precision(
-            f"{function}: the solution at t0 is at a relative distance of {distance:.2g} from x0; "
-            "perhaps it is not the one that was meant",
-            UserWarning,
+        warn_caller(
+            UserWarning(
+                f"{function}: the solution at t0 is at a relative distance of {distance:.2g} from "
+                "x0; perhaps it is not the one that was meant"
+            )
         )
 
 
@@ -247,12 +248,16 @@ def _on_host(block: Block) -> np.ndarray:
 
 
 def _warn(found: SeriesSolution, precision: Precision) -> None:
-    digits = found.digits.reshape(-1, found.degree + 1).min(axis=0)
-    bad = np.flatnonzero(digits < precision.digits / 2)
+    digits = found.digits
+    bad = np.flatnonzero(digits.reshape(-1, found.degree + 1).min(axis=0) < precision.digits / 2)
     if bad.size:
         warn_of_precision(
-            f"newton_series: orders from {bad[0]} on have fewer than half of the "
-            f"{precision.digits} digits; take a higher precision",
+            "series.newton_series",
+            f"orders from {bad[0]} on have fewer than half of the {precision.digits} digits; take "
+            "a higher precision",
+            digits=digits.min(),
+            precision=precision,
+            index=place_of_least(digits),
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from math import sqrt
+from math import log10, sqrt
 from typing import Any, NoReturn
 
 import numpy as np
@@ -146,9 +146,11 @@ class Passes:
         """Warn if the accuracy of float32 was not reached."""
         if not self.reached:
             warn_of_precision(
-                f"{self._plan.call}: norm(Q.T @ Q - I) is about {self.departure:.1e} after "
+                f"tensorcore.{self._plan.call}",
+                f"norm(Q.T @ Q - I) is about {self.departure:.1e} after "
                 f"{self.made} passes, where float32 can hold {self.limit:.1e}; "
                 "use mdqr.linalg.qr",
+                digits=max(-log10(self.departure), 0.0),
             )
 
 

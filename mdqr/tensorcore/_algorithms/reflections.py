@@ -40,14 +40,22 @@ class PanelBreakdown(Exception):
 def with_fallbacks(call: Callable[[Plan], Result], plan: Plan) -> Result:
     """Return ``call(plan)``, or that of the first of its fallbacks whose panels do not break down.
 
-    Those of the last one cannot. Infinities are looked for in results: NumPy need not warn of them.
+    Panels of reflections by "geqrf" cannot. Infinities are looked for in results: NumPy need not
+    warn of them.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If all plans break down, none of which is of reflections.
     """
-    *plans, last = plan.fallbacks()
     with np.errstate(all="ignore"):
-        for choice in plans:
+        for choice in plan.fallbacks():
             with suppress(PanelBreakdown):
                 return call(choice)
-        return call(last)
+    raise np.linalg.LinAlgError(
+        f'{plan.call}: columns of a depend on others too nearly for method="rgs"; method="auto" or '
+        '"householder" takes reflections'
+    )
 
 
 class Work(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 
 from mdqr._backend.blocks import native_abs
 from mdqr._backend.protocol import Backend
-from mdqr._errors import warn_of_precision
+from mdqr._errors import DataPrecisionWarning, place_of_least, warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block, Kind
@@ -163,38 +163,54 @@ class Problem:
 
     def warn_of_digits(self) -> None:
         """Warn where not all digits are shown to be right, or the data leave none."""
-        function, inputs = self.function, self.inputs
+        function, precision = f"linalg.{self.function}", self.inputs.precision
         if self.integers is None:
             (worst,) = fetch(scaling.largest(self.scaled.relative, None, -math.inf))
             if worst > self.target:
-                digits = max(0.0, -float(worst) * math.log10(2.0))
+                digits = min(max(0.0, -float(worst) * math.log10(2.0)), precision.digits)
                 warn_of_precision(
-                    f"{function}: {min(digits, inputs.precision.digits):.1f} of "
-                    f"{inputs.precision.digits} digits are shown to be right: a matrix is singular "
-                    f"or too near to it for {PRECISIONS[-1].name}",
+                    function,
+                    f"{digits:.1f} of {precision.digits} digits are shown to be right: a matrix is "
+                    f"singular or too near to it for {PRECISIONS[-1].name}",
+                    digits=digits,
+                    precision=precision,
+                    index=self.place(self.scaled.relative == worst),
                 )
                 return
-        if self._data_leave_nothing():
+        lost = self._lost_by_data()
+        if lost is not None:
             warn_of_precision(
-                f"{function}: no digit of a determinant is determined: errors of the entries of a "
-                "as large as their last digit change it by more than itself; "
-                "give a in a higher precision, or data_error= if it is known better",
+                function,
+                "no digit of a determinant is determined: errors of the entries of a as large as "
+                "their last digit change it by more than itself; give a in a higher precision, or "
+                "data_error= if it is known better",
+                digits=0.0,
+                precision=precision,
+                index=self.place(lost),
+                category=DataPrecisionWarning,
             )
 
-    def _data_leave_nothing(self) -> bool:
-        """Return whether entries that may have been rounded leave no digit of a determinant."""
+    def place(self, chosen: Block) -> tuple[int, ...]:
+        """Return the place in the batch of the first matrix that is chosen."""
+        return place_of_least(~fetch(chosen)[0].reshape(self.batch))
+
+    def _lost_by_data(self) -> Block | None:
+        """Return of which determinants entries that may have been rounded leave no digit, if any.
+
+        A bool ``(batch,)``; None for none.
+        """
         if not self.count or not self.order:
-            return False
+            return None
         if not self._data_error_given and (
             self._are_far_from_singular() or not fetch(self._may_be_rounded().any())[0]
         ):
-            return False
+            return None
         limit = self.data_error
         sizes = self.scaled.sizes
         lost = limit >= sizes
         if not self._data_error_given:
             lost = lost & self._may_be_rounded()
-        return bool(fetch(lost.any())[0])
+        return lost if fetch(lost.any())[0] else None
 
     def _are_far_from_singular(self) -> bool:
         """Return whether errors of half a unit of the entries plainly leave digits.

@@ -60,7 +60,9 @@ def product(
 
     With `all_bits` entries keep the bits of their limbs below the largest one of their row or
     column, or of as many as all entries have; without, as many as an error of eps |a| |b| takes.
-    `report` hears how many columns are done, of how many in all matrices and runs of terms.
+    Where there are no such integers, LinAlgError is raised with it, and matrices are multiplied
+    directly without. `report` hears how many columns are done, of how many in all matrices and runs
+    of terms.
     `devices` are as in `multiply`.
     """
     field, k = kind.is_complex, int(a.shape[-1])
@@ -79,6 +81,11 @@ def product(
         counted = report and partial(_count, report, number * n, len(passes) * n)
         more: dict[str, Any] = {"bits": bits, "report": counted, "devices": devices}
         if not multiply(backend, left, right, **more, **options):
+            if all_bits:
+                raise np.linalg.LinAlgError(
+                    'matmul: method="exact" takes entries that are finite, and whose errors as '
+                    'integers cannot overflow; method="direct" or "auto" takes any'
+                )
             (left, _), (right, _) = trim([(left, field), (right, field)])
             backend.matmul(left, right, **options)
             if counted:
