@@ -147,7 +147,7 @@ from mdqr._functions.ordering.sets import (
     unique_values,
 )
 from mdqr._functions.ordering.sorting import argsort, searchsorted, sort
-from mdqr._functions.polynomials import polyder, polyfit, polyval, roots
+from mdqr._functions.polynomials import polyder, polyfit, polyval
 from mdqr._functions.power import power
 from mdqr._functions.products.contractions import cross, inner, kron, tensordot, vecdot
 from mdqr._functions.products.einsum import einsum
@@ -350,7 +350,6 @@ __all__ = [
     "reshape",
     "rint",
     "roll",
-    "roots",
     "round",
     "save",
     "savetxt",

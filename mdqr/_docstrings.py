@@ -118,6 +118,7 @@ def _names(key: str) -> frozenset[str]:
 def _parameters(own: str | None, shared: str | None, names: tuple[str, ...]) -> str:
     """Return the entries of all parameters in the order of the signature, and no others."""
     entries = _entries(own)
+    shared = f"{_PRECISION}\n{shared}" if shared else _PRECISION
     described = {name for key in entries for name in _names(key)}
     others = {key: text for key, text in _entries(shared).items() if not _names(key) & described}
     kept = {
@@ -141,10 +142,14 @@ def _errors(own: str | None, shared: dict[str, str], names: tuple[str, ...]) -> 
     return "\n".join([*others, *entries.values()])
 
 
+_PRECISION = """precision : Precision or str, optional
+    The precision of the answer; required where no operand is an `MDArray`, and texts, numbers and
+    NumPy arrays are converted to it. None means the highest of the operands, and those above it are
+    used in full."""
 COMPLEX_FUNCTION = """
 Parameters
 ----------
-x : MDArray
+x : MDArray or array_like
     The values, real or complex.
 
 Returns
@@ -156,7 +161,7 @@ MDArray
 REAL_FUNCTION = """
 Parameters
 ----------
-x : MDArray
+x : MDArray or array_like
     Real values.
 
 Returns
@@ -172,10 +177,8 @@ TypeError
 REAL_PAIR = """
 Parameters
 ----------
-x, y : MDArray or array_like
-    Real values; at least one an `MDArray`.
 x1, x2 : MDArray or array_like
-    Real values; at least one an `MDArray`.
+    Real values.
 
 Returns
 -------
@@ -190,13 +193,13 @@ TypeError
 NEW_ARRAY = """
 Parameters
 ----------
-a : MDArray
+a : MDArray or array_like
     The values.
-m : MDArray
+m : MDArray or array_like
     The values.
-val : MDArray
+val : MDArray or array_like
     The values.
-x : MDArray
+x : MDArray or array_like
     The values.
 
 Returns
@@ -204,13 +207,13 @@ Returns
 MDArray
     A new array.
 """
-VIEW = NEW_ARRAY.replace("A new array.", "A view.")
+VIEW = NEW_ARRAY.replace("A new array.", "A view.").replace(" or array_like", "")
 REDUCTION = """
 Parameters
 ----------
-a : MDArray
+a : MDArray or array_like
     The values.
-x : MDArray
+x : MDArray or array_like
     The values.
 axis : int, tuple of int or None, optional
     The axes to reduce, all by default.

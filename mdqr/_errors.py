@@ -157,12 +157,22 @@ def advised(function: Callable[_P, _R]) -> Callable[_P, _R]:
         try:
             return function(*arguments, **options)
         except MemoryError as error:
-            if ADVICE in str(error):
-                raise
-            name = str(arguments[0]) if is_operation else _name_of(function)
-            raise MemoryError(_explained(name, arguments, error)) from None
+            name = str(arguments[0]) if is_operation else None
+            raise explained(function, arguments, error, name) from None
 
     return call
+
+
+def explained(
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    error: MemoryError,
+    name: str | None = None,
+) -> MemoryError:
+    """Return an error that says what to reduce: `error` itself if it does so."""
+    if ADVICE in str(error):
+        return error
+    return MemoryError(_wanted(name or _name_of(function), arguments, error))
 
 
 def all_advised(kind: type[_R]) -> type[_R]:
@@ -194,7 +204,7 @@ def _name_of(function: Callable[..., Any]) -> str:
     return function.__qualname__.removesuffix(".__init__").rpartition(".")[2].strip("_")
 
 
-def _explained(name: str, arguments: tuple[Any, ...], error: MemoryError) -> str:
+def _wanted(name: str, arguments: tuple[Any, ...], error: MemoryError) -> str:
     held = sum(getattr(getattr(x, "limbs", x), "nbytes", 0) for x in arguments)
     held_text = f" beside operands of {held / 2**30:.3g} GiB" if held else ""
     return f"{name}: no memory{held_text} ({str(error) or 'no size is known'}); {ADVICE}"

@@ -152,7 +152,7 @@ class Precision:
     def _constant(self, scaled: int) -> MDArray:
         return self(Fraction(scaled, 1 << (self.bits + _GUARD_BITS)))
 
-    def __call__(self, x: Any, **options: Any) -> MDArray:
+    def __call__(self, x: Any, /, **options: Any) -> MDArray:
         """Return ``mdqr.array(x, precision=self, **options)``."""
         return Precision._array(x, precision=self, **options)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from inspect import signature
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -92,7 +94,23 @@ def array_function(function: Function, types: Any, arguments: Any, options: Any)
     answer = FUNCTIONS.get(function) or _from_linalg(function)
     if answer is None:
         raise TypeError(missing(name))
+    if options:  # NumPy takes data by name, too
+        for key in _names_of_data(function, answer)[len(arguments) :]:
+            if key not in options:
+                break
+            arguments, options = (*arguments, options[key]), {**options}
+            del options[key]
     return answer(*arguments, **options)
+
+
+@cache
+def _names_of_data(function: Function, answer: Function) -> tuple[str, ...]:
+    """Return NumPy's names of the parameters that `answer` takes by position only."""
+    own = [p.name for p in signature(answer).parameters.values() if p.kind is p.POSITIONAL_ONLY]
+    try:
+        return tuple(signature(function).parameters)[: len(own)]
+    except ValueError:  # functions in C have no signature before NumPy 2.4
+        return tuple(own)
 
 
 def _from_linalg(function: Function) -> Function | None:

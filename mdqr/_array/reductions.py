@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mdqr._errors import advised
 from mdqr._functions import reductions
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ class Reductions:
 
     __slots__ = ()
 
+    @advised
     def sum(
         self,
         axis: Axis = None,
@@ -26,8 +28,9 @@ class Reductions:
         where: Any = None,
     ) -> MDArray:
         """Return the sum of the values; see `mdqr.sum`."""
-        return reductions.sum(self, axis, keepdims=keepdims, initial=initial, where=where)
+        return reductions.reduced("sum", self, axis, keepdims, initial, where)
 
+    @advised
     def prod(
         self,
         axis: Axis = None,
@@ -37,7 +40,7 @@ class Reductions:
         where: Any = None,
     ) -> MDArray:
         """Return the product of the values; see `mdqr.prod`."""
-        return reductions.prod(self, axis, keepdims=keepdims, initial=initial, where=where)
+        return reductions.reduced("prod", self, axis, keepdims, initial, where)
 
     def mean(self, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
         """Return the arithmetic mean: the sum divided by the number of values."""

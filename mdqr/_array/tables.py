@@ -45,6 +45,13 @@ def matmul(a: Any, b: Any) -> MDArray:
     return linalg.matmul(a, b)
 
 
+def _roots(p: Any) -> MDArray:
+    """Return roots alone, as NumPy does."""
+    from mdqr import linalg
+
+    return linalg.roots(p).roots
+
+
 def _positive(x: Any) -> MDArray:
     return x.copy()
 
@@ -190,7 +197,7 @@ _SAME_NAME: dict[Any, tuple[str, ...]] = {
     quantiles: ("median", "quantile", "percentile"),
     running: ("cumsum", "cumprod", "cumulative_sum", "cumulative_prod"),
     sampled: ("diff", "trapezoid", "gradient", "interp", "convolve"),
-    polynomials: ("polyval", "polyder", "polyfit", "roots"),
+    polynomials: ("polyval", "polyder", "polyfit"),
     axes: ("matrix_transpose", "moveaxis", "swapaxes", "flip", "roll", "diagonal"),
     parts: (
         *("real", "imag", "isreal", "iscomplexobj", "transpose", "ravel", "copy"),
@@ -235,6 +242,7 @@ def _functions() -> dict[Function, Function]:
         np.argsort: _stable(sorting.argsort),
         np.concatenate: _concatenate,
         np.einsum: _einsum,
+        np.roots: _roots,
         np.partition: lambda a, kth, axis=-1: _partitioned(a, kth, axis),
         np.argpartition: lambda a, kth, axis=-1: a.argpartition(kth, axis),
         np.put: lambda a, ind, v: a.put(ind, v),

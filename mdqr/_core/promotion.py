@@ -277,8 +277,8 @@ def highest_precision(values: Any, given: Any = None) -> Precision:
     if not found:
         kinds = ", ".join(type(value).__name__ for value in given or values)
         raise TypeError(
-            f"no operand is an MDArray; got {kinds}: "
-            "give the precision first, as in mdqr.array(x, precision=mdqr.qd)"
+            f"no operand is an MDArray; got {kinds}: give the precision, by precision=mdqr.qd "
+            "where the function has it, or as in mdqr.array(x, precision=mdqr.qd)"
         )
     return max(found)
 

@@ -20,8 +20,8 @@ from mdqr._core.promotion import (
     to_block,
     together,
 )
+from mdqr._core.with_precision import with_precision
 from mdqr._docstrings import documented
-from mdqr._errors import advised
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, is_cuda_array, place_on_device_of
 from mdqr._limbs.exact import sum_of_units
@@ -30,18 +30,20 @@ from mdqr._precision import PRECISIONS
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+    from mdqr._precision import Precision
 
 _UNORDERED = 2
 _MOST_LIMBS = max(precision.limbs for precision in PRECISIONS)
 
 
-def equal(x: Any, y: Any, /) -> Any:
-    """Return ``x == y`` for each pair of values, exactly.
+@with_precision
+def equal(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> Any:
+    """Return ``x1 == x2`` for each pair of values, exactly.
 
     Parameters
     ----------
-    x, y : MDArray or array_like
-        The operands, at least one an `MDArray`.
+    x1, x2 : MDArray or array_like
+        The operands.
 
     Returns
     -------
@@ -54,68 +56,72 @@ def equal(x: Any, y: Any, /) -> Any:
     >>> bool(mdqr.equal(mdqr.qd(1), "1.5"))
     False
     """
-    return compare(x, y) == 0
+    return compare(x1, x2) == 0
 
 
+@with_precision
 @documented(equal)
-def not_equal(x: Any, y: Any, /) -> Any:
-    """Return ``x != y`` for each pair of values, exactly.
+def not_equal(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> Any:
+    """Return ``x1 != x2`` for each pair of values, exactly.
 
     >>> bool(mdqr.not_equal(mdqr.qd(1), "1.5"))
     True
     """
-    return compare(x, y) != 0
+    return compare(x1, x2) != 0
 
 
+@with_precision
 @documented(equal)
-def less(x: Any, y: Any, /) -> Any:
-    """Return ``x < y`` for each pair, exactly; complex values in lexicographic order, as NumPy.
+def less(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> Any:
+    """Return ``x1 < x2`` for each pair, exactly; complex values in lexicographic order, as NumPy.
 
     >>> bool(mdqr.less(mdqr.qd(1), "1.5"))
     True
     """
-    return compare(x, y) == -1
+    return compare(x1, x2) == -1
 
 
+@with_precision
 @documented(equal)
-def less_equal(x: Any, y: Any, /) -> Any:
-    """Return ``x <= y`` for each pair, exactly; complex values in lexicographic order, as NumPy.
+def less_equal(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> Any:
+    """Return ``x1 <= x2`` for each pair, exactly; complex values in lexicographic order, as NumPy.
 
     >>> bool(mdqr.less_equal(mdqr.qd(1), "1.5"))
     True
     """
-    return compare(x, y) <= 0
+    return compare(x1, x2) <= 0
 
 
+@with_precision
 @documented(equal)
-def greater(x: Any, y: Any, /) -> Any:
-    """Return ``x > y`` for each pair, exactly; complex values in lexicographic order, as NumPy.
+def greater(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> Any:
+    """Return ``x1 > x2`` for each pair, exactly; complex values in lexicographic order, as NumPy.
 
     >>> bool(mdqr.greater(mdqr.qd(1), "1.5"))
     False
     """
-    return compare(x, y) == 1
+    return compare(x1, x2) == 1
 
 
+@with_precision
 @documented(equal)
-def greater_equal(x: Any, y: Any, /) -> Any:
-    """Return ``x >= y`` for each pair, exactly; complex values in lexicographic order, as NumPy.
+def greater_equal(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> Any:
+    """Return ``x1 >= x2`` for each pair, exactly; complex values in lexicographic order, as NumPy.
 
     >>> bool(mdqr.greater_equal(mdqr.qd(1), "1.5"))
     False
     """
-    order = compare(x, y)
+    order = compare(x1, x2)
     return (order == 0) | (order == 1)
 
 
-@advised
 def compare(x: Any, y: Any) -> Any:
     """Return the signs of the exact differences; 2 where a NaN takes part.
 
     Parameters
     ----------
     x, y : MDArray or array_like
-        At least one an `MDArray`. Numbers that no precision holds, such as ``Fraction(1, 3)``, are
+        The operands. Numbers that no precision holds, such as ``Fraction(1, 3)``, are
         compared exactly, too.
 
     Returns
@@ -143,13 +149,14 @@ def compare(x: Any, y: Any) -> Any:
     return order[()]
 
 
-def maximum(x: Any, y: Any) -> MDArray:
+@with_precision
+def maximum(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the larger of each pair; NaN if one is NaN.
 
     Parameters
     ----------
-    x, y : MDArray or array_like
-        At least one an `MDArray`. Complex values are ordered lexicographically, as NumPy does.
+    x1, x2 : MDArray or array_like
+        Complex values are ordered lexicographically, as NumPy does.
 
     Returns
     -------
@@ -162,21 +169,24 @@ def maximum(x: Any, y: Any) -> MDArray:
     >>> float(mdqr.maximum(mdqr.qd(3), 4))
     4.0
     """
-    return _choose(x, y, 1)
+    return _choose(x1, x2, 1)
 
 
+@with_precision
 @documented(maximum)
-def minimum(x: Any, y: Any) -> MDArray:
+def minimum(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the smaller of each pair; NaN if one is NaN.
 
     >>> float(mdqr.minimum(mdqr.qd(3), 4))
     3.0
     """
-    return _choose(x, y, -1)
+    return _choose(x1, x2, -1)
 
 
-@advised
-def where(condition: Any, x: Any, y: Any) -> MDArray:
+@with_precision
+def where(
+    condition: Any, x: Any, y: Any, /, *, precision: Precision | str | None = None
+) -> MDArray:
     """Return values of `x` where `condition` holds, else of `y`.
 
     Parameters
@@ -184,7 +194,7 @@ def where(condition: Any, x: Any, y: Any) -> MDArray:
     condition : array_like
         Booleans; numbers count as true where they are not zero.
     x, y : MDArray or array_like
-        At least one an `MDArray`.
+        The operands.
 
     Returns
     -------
@@ -213,13 +223,13 @@ def where(condition: Any, x: Any, y: Any) -> MDArray:
     return ops.wrap(planes.select(chosen, left, right))
 
 
-@advised
-def isfinite(x: Any) -> Any:
+@with_precision
+def isfinite(x: Any, /, *, precision: Precision | str | None = None) -> Any:
     """Test for values that are neither infinite nor NaN.
 
     Parameters
     ----------
-    x : MDArray
+    x : MDArray or array_like
         The values; of complex ones both parts count.
 
     Returns
@@ -237,14 +247,14 @@ def isfinite(x: Any) -> Any:
     return xp.isfinite(leading).all(axis=0)
 
 
-@advised
+@with_precision
 @documented(isfinite)
-def isnan(x: Any) -> Any:
+def isnan(x: Any, /, *, precision: Precision | str | None = None) -> Any:
     """Test for NaN.
 
     Parameters
     ----------
-    x : MDArray
+    x : MDArray or array_like
         The values; of complex ones either part counts.
 
     >>> bool(mdqr.isnan(mdqr.qd("nan")))
@@ -254,9 +264,9 @@ def isnan(x: Any) -> Any:
     return xp.isnan(leading).any(axis=0)
 
 
-@advised
+@with_precision
 @documented(isnan)
-def isinf(x: Any) -> Any:
+def isinf(x: Any, /, *, precision: Precision | str | None = None) -> Any:
     """Test for infinite values.
 
     >>> bool(mdqr.isinf(mdqr.qd("-inf")))
@@ -266,13 +276,16 @@ def isinf(x: Any) -> Any:
     return xp.isinf(leading).any(axis=0)
 
 
-def array_equal(a: Any, b: Any, *, equal_nan: bool = False) -> bool:
+@with_precision
+def array_equal(
+    a1: Any, a2: Any, /, *, equal_nan: bool = False, precision: Precision | str | None = None
+) -> bool:
     """True if two arrays have the same shape and equal values, exactly.
 
     Parameters
     ----------
-    a, b : MDArray or array_like
-        At least one an `MDArray`; the precisions may differ.
+    a1, a2 : MDArray or array_like
+        The precisions may differ.
     equal_nan : bool, optional
         Whether NaN equals NaN.
 
@@ -287,12 +300,12 @@ def array_equal(a: Any, b: Any, *, equal_nan: bool = False) -> bool:
     >>> mdqr.array_equal(mdqr.qd(0.5), mdqr.dd("0.5"))
     True
     """
-    highest_precision((a, b))
-    if _exact_operand(a).shape != _exact_operand(b).shape:
+    highest_precision((a1, a2))
+    if _exact_operand(a1).shape != _exact_operand(a2).shape:
         return False
     if not equal_nan:
-        return bool(np.all(equal(a, b)))
-    ops = operands(a, b)
+        return bool(np.all(equal(a1, a2)))
+    ops = operands(a1, a2)
     left, right = map(ops.wrap, ops.full_blocks())
     return bool(np.all(_same(left, right, equal_nan)))
 

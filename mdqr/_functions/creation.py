@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @advised
 def array(
     x: Any,
+    /,
     *,
     precision: Precision | str | None = None,
     dtype: Any = None,
@@ -81,6 +82,7 @@ def array(
 
 def asarray(
     x: Any,
+    /,
     *,
     precision: Precision | str | None = None,
     dtype: Any = None,

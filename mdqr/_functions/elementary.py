@@ -13,15 +13,17 @@ from mdqr._backend import for_block
 from mdqr._backend.host import values
 from mdqr._backend.protocol import REAL_ONLY
 from mdqr._core.promotion import Operands, operands
+from mdqr._core.with_precision import with_precision
 from mdqr._docstrings import COMPLEX_FUNCTION, REAL_FUNCTION, REAL_PAIR, documented
-from mdqr._errors import advised
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+    from mdqr._precision import Precision
 
 
+@with_precision
 @documented(COMPLEX_FUNCTION)
-def exp(x: Any) -> MDArray:
+def exp(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the exponential function of each element.
 
     Overflow gives infinity, underflow zero; ``exp(-inf)`` is 0.
@@ -32,8 +34,9 @@ def exp(x: Any) -> MDArray:
     return _unary("exp", x)
 
 
+@with_precision
 @documented(COMPLEX_FUNCTION)
-def exp2(x: Any) -> MDArray:
+def exp2(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return two to the power of each element.
 
     Powers of two come out exactly. Overflow gives infinity, underflow zero. Complex values are
@@ -45,8 +48,9 @@ def exp2(x: Any) -> MDArray:
     return _unary("exp2", x)
 
 
+@with_precision
 @documented(COMPLEX_FUNCTION)
-def expm1(x: Any) -> MDArray:
+def expm1(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return ``exp(x) - 1``, accurate also where `x` is near zero.
 
     Overflow gives infinity; ``expm1(-inf)`` is -1.
@@ -57,8 +61,9 @@ def expm1(x: Any) -> MDArray:
     return _unary("expm1", x)
 
 
+@with_precision
 @documented(COMPLEX_FUNCTION)
-def log(x: Any) -> MDArray:
+def log(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the natural logarithm.
 
     Zero gives ``-inf`` and a negative real value NaN; complex values have the principal branch,
@@ -70,8 +75,9 @@ def log(x: Any) -> MDArray:
     return _unary("log", x)
 
 
+@with_precision
 @documented(COMPLEX_FUNCTION)
-def log2(x: Any) -> MDArray:
+def log2(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the logarithm to base two.
 
     Of powers of two it is exact. Zero gives ``-inf`` and a negative real value NaN; branches as
@@ -83,8 +89,9 @@ def log2(x: Any) -> MDArray:
     return _unary("log2", x)
 
 
+@with_precision
 @documented(COMPLEX_FUNCTION)
-def log10(x: Any) -> MDArray:
+def log10(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the logarithm to base ten.
 
     Of powers of ten that are no more than a precision holds it is exact. Zero gives ``-inf`` and
@@ -96,8 +103,9 @@ def log10(x: Any) -> MDArray:
     return _unary("log10", x)
 
 
+@with_precision
 @documented(COMPLEX_FUNCTION)
-def log1p(x: Any) -> MDArray:
+def log1p(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return ``log(1 + x)``, accurate also where `x` is near zero.
 
     -1 gives ``-inf`` and a smaller real value NaN; branches as in `mdqr.log`.
@@ -108,8 +116,9 @@ def log1p(x: Any) -> MDArray:
     return _unary("log1p", x)
 
 
+@with_precision
 @documented(COMPLEX_FUNCTION)
-def sin(x: Any) -> MDArray:
+def sin(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the sine, of radians.
 
     Arguments of any size are reduced exactly. Infinities give NaN.
@@ -120,8 +129,9 @@ def sin(x: Any) -> MDArray:
     return _unary("sin", x)
 
 
+@with_precision
 @documented(COMPLEX_FUNCTION)
-def cos(x: Any) -> MDArray:
+def cos(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the cosine, of radians.
 
     Arguments of any size are reduced exactly. Infinities give NaN.
@@ -132,8 +142,9 @@ def cos(x: Any) -> MDArray:
     return _unary("cos", x)
 
 
+@with_precision
 @documented(COMPLEX_FUNCTION)
-def tan(x: Any) -> MDArray:
+def tan(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the tangent, of radians.
 
     Arguments of any size are reduced exactly. Infinities give NaN.
@@ -144,8 +155,9 @@ def tan(x: Any) -> MDArray:
     return _unary("tan", x)
 
 
+@with_precision
 @documented(REAL_FUNCTION)
-def sinpi(x: Any) -> MDArray:
+def sinpi(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return ``sin(pi * x)``.
 
     Exact where `x` is a multiple of 1/2: a zero has the sign of `x`. Infinities give NaN.
@@ -156,8 +168,9 @@ def sinpi(x: Any) -> MDArray:
     return _unary("sinpi", x)
 
 
+@with_precision
 @documented(REAL_FUNCTION)
-def cospi(x: Any) -> MDArray:
+def cospi(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return ``cos(pi * x)``.
 
     Exact where `x` is a multiple of 1/2: zeros are positive. Infinities give NaN.
@@ -168,8 +181,9 @@ def cospi(x: Any) -> MDArray:
     return _unary("cospi", x)
 
 
+@with_precision
 @documented(COMPLEX_FUNCTION)
-def arcsin(x: Any) -> MDArray:
+def arcsin(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the inverse sine, in ``[-pi/2, pi/2]``.
 
     Real values beyond ``[-1, 1]`` give NaN. The branch cuts of complex values lie along the real
@@ -181,8 +195,9 @@ def arcsin(x: Any) -> MDArray:
     return _unary("arcsin", x)
 
 
+@with_precision
 @documented(COMPLEX_FUNCTION)
-def arccos(x: Any) -> MDArray:
+def arccos(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the inverse cosine, in ``[0, pi]``.
 
     Real values beyond ``[-1, 1]`` give NaN. The branch cuts of complex values lie along the real
@@ -194,8 +209,9 @@ def arccos(x: Any) -> MDArray:
     return _unary("arccos", x)
 
 
+@with_precision
 @documented(COMPLEX_FUNCTION)
-def arctan(x: Any) -> MDArray:
+def arctan(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the inverse tangent, in ``[-pi/2, pi/2]``.
 
     Infinities give ``pi/2`` with their sign. The branch cuts of complex values lie along the
@@ -207,8 +223,9 @@ def arctan(x: Any) -> MDArray:
     return _unary("arctan", x)
 
 
+@with_precision
 @documented(COMPLEX_FUNCTION)
-def sinh(x: Any) -> MDArray:
+def sinh(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the hyperbolic sine.
 
     Overflow gives infinity.
@@ -219,8 +236,9 @@ def sinh(x: Any) -> MDArray:
     return _unary("sinh", x)
 
 
+@with_precision
 @documented(COMPLEX_FUNCTION)
-def cosh(x: Any) -> MDArray:
+def cosh(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the hyperbolic cosine.
 
     Overflow gives infinity.
@@ -231,8 +249,9 @@ def cosh(x: Any) -> MDArray:
     return _unary("cosh", x)
 
 
+@with_precision
 @documented(COMPLEX_FUNCTION)
-def tanh(x: Any) -> MDArray:
+def tanh(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the hyperbolic tangent.
 
     Infinities give 1 with their sign.
@@ -243,8 +262,9 @@ def tanh(x: Any) -> MDArray:
     return _unary("tanh", x)
 
 
+@with_precision
 @documented(COMPLEX_FUNCTION)
-def arcsinh(x: Any) -> MDArray:
+def arcsinh(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the inverse hyperbolic sine.
 
     Infinities stay. The branch cuts of complex values lie along the imaginary axis beyond -i
@@ -256,8 +276,9 @@ def arcsinh(x: Any) -> MDArray:
     return _unary("arcsinh", x)
 
 
+@with_precision
 @documented(COMPLEX_FUNCTION)
-def arccosh(x: Any) -> MDArray:
+def arccosh(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the inverse hyperbolic cosine.
 
     Real values below 1 give NaN. The branch cut of complex values lies along the real axis
@@ -269,8 +290,9 @@ def arccosh(x: Any) -> MDArray:
     return _unary("arccosh", x)
 
 
+@with_precision
 @documented(COMPLEX_FUNCTION)
-def arctanh(x: Any) -> MDArray:
+def arctanh(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the inverse hyperbolic tangent.
 
     -1 and 1 give infinities, real values beyond them NaN. The branch cuts of complex values lie
@@ -282,8 +304,9 @@ def arctanh(x: Any) -> MDArray:
     return _unary("arctanh", x)
 
 
+@with_precision
 @documented(REAL_FUNCTION)
-def cbrt(x: Any) -> MDArray:
+def cbrt(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the cube root, negative for negative values.
 
     Cubes of values with a third of the digits come out exactly.
@@ -294,8 +317,9 @@ def cbrt(x: Any) -> MDArray:
     return _unary("cbrt", x)
 
 
+@with_precision
 @documented(REAL_FUNCTION)
-def gamma(x: Any) -> MDArray:
+def gamma(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the gamma function.
 
     Factorials that fit into the limbs are exact. As in C99, zeros give infinities of their sign,
@@ -314,8 +338,9 @@ def gamma(x: Any) -> MDArray:
     return _unary("gamma", x)
 
 
+@with_precision
 @documented(REAL_FUNCTION)
-def lgamma(x: Any) -> MDArray:
+def lgamma(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the logarithm of the absolute value of the gamma function.
 
     What SciPy calls ``gammaln``. Zero, negative integers and infinities give infinity.
@@ -337,8 +362,9 @@ def lgamma(x: Any) -> MDArray:
     return _unary("lgamma", x)
 
 
+@with_precision
 @documented(REAL_FUNCTION)
-def erf(x: Any) -> MDArray:
+def erf(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0.
 
     Infinities give 1 with their sign. A table of ``exp(c**2) * erfc(c)`` is continued by the
@@ -354,8 +380,9 @@ def erf(x: Any) -> MDArray:
     return _unary("erf", x)
 
 
+@with_precision
 @documented(REAL_FUNCTION)
-def erfc(x: Any) -> MDArray:
+def erfc(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the complementary error function, ``1 - erf(x)``, without cancellation.
 
     Infinity gives 0, ``-inf`` 2; from about 27.2 on the result underflows. Computed as
@@ -367,16 +394,17 @@ def erfc(x: Any) -> MDArray:
     return _unary("erfc", x)
 
 
+@with_precision
 @documented(REAL_PAIR)
-def arctan2(y: Any, x: Any) -> MDArray:
-    """Return the angles of the points ``(x, y)``, in ``[-pi, pi]``.
+def arctan2(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+    """Return the angles of the points ``(x2, x1)``, in ``[-pi, pi]``.
 
     Zeros have signs, and infinities denote directions, as in C99 and NumPy.
 
     Parameters
     ----------
-    y, x : MDArray or array_like
-        Real values; at least one an `MDArray`.
+    x1, x2 : MDArray or array_like
+        Real values.
 
     Returns
     -------
@@ -386,30 +414,30 @@ def arctan2(y: Any, x: Any) -> MDArray:
     >>> float(mdqr.arctan2(mdqr.qd(1), -1) * 4 / mdqr.qd.pi)
     3.0
     """
-    return _binary("arctan2", y, x)
+    return _binary("arctan2", x1, x2)
 
 
+@with_precision
 @documented(REAL_PAIR)
-def logaddexp(x: Any, y: Any) -> MDArray:
-    """Return ``log(exp(x) + exp(y))`` without overflow.
+def logaddexp(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+    """Return ``log(exp(x1) + exp(x2))`` without overflow.
 
-    ``max(x, y) + log1p(exp(-abs(x - y)))``. Where an operand is infinite the result is the larger
-    one; NaN wins.
+    ``max(x1, x2) + log1p(exp(-abs(x1 - x2)))``. Where an operand is infinite the result is the
+    larger one; NaN wins.
 
     Returns
     -------
     MDArray
         A new array of the broadcast shape. The error is at most
-        ``4 * eps * max(abs(result), 2**-10 * abs(max(x, y)))``: relative, except for results next
+        ``4 * eps * max(abs(result), 2**-10 * abs(max(x1, x2)))``: relative, except for results next
         to zero by cancellation of larger terms.
 
     >>> float(mdqr.logaddexp(mdqr.qd(1000), 1000) - mdqr.log(mdqr.qd(2)))
     1000.0
     """
-    return _binary("logaddexp", x, y)
+    return _binary("logaddexp", x1, x2)
 
 
-@advised
 def _unary(op: str, x: Any) -> MDArray:
     if (found := values.apply(op, x)) is not None:
         return cast("MDArray", found)

@@ -10,6 +10,7 @@ from mdqr._backend import for_block
 from mdqr._backend.host import values
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import Operands, alike, operands
+from mdqr._core.with_precision import with_precision
 from mdqr._docstrings import NEW_ARRAY, REAL_FUNCTION, REAL_PAIR, documented
 from mdqr._errors import advised
 from mdqr._limbs import planes
@@ -17,15 +18,17 @@ from mdqr._limbs.planes import Block, Kind
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+    from mdqr._precision import Precision
 
 
-def add(x: Any, y: Any, /) -> MDArray:
-    """Return ``x + y``; result-relative error at most ``2 * eps``, also under cancellation.
+@with_precision
+def add(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+    """Return ``x1 + x2``; result-relative error at most ``2 * eps``, also under cancellation.
 
     Parameters
     ----------
-    x, y : MDArray or array_like
-        The operands, at least one an `MDArray`. Texts are numbers here, but not to the operator.
+    x1, x2 : MDArray or array_like
+        The operands. Texts are numbers here, but not to the operator.
 
     Returns
     -------
@@ -38,42 +41,45 @@ def add(x: Any, y: Any, /) -> MDArray:
     >>> print(mdqr.add(mdqr.qd(1), 2))
     3.0
     """
-    return _binary("add", x, y)
+    return _binary("add", x1, x2)
 
 
+@with_precision
 @documented(add)
-def subtract(x: Any, y: Any, /) -> MDArray:
-    """Return ``x - y``; result-relative error at most ``2 * eps``, also under cancellation.
+def subtract(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+    """Return ``x1 - x2``; result-relative error at most ``2 * eps``, also under cancellation.
 
     >>> print(mdqr.subtract(mdqr.qd(1), 2))
     -1.0
     """
-    return _binary("subtract", x, y)
+    return _binary("subtract", x1, x2)
 
 
+@with_precision
 @documented(add)
-def multiply(x: Any, y: Any, /) -> MDArray:
-    """Return ``x * y``; relative error at most ``2 * eps``, complex ``4 * eps`` normwise.
+def multiply(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+    """Return ``x1 * x2``; relative error at most ``2 * eps``, complex ``4 * eps`` normwise.
 
     >>> print(mdqr.multiply(mdqr.qd(1), 2))
     2.0
     """
-    return _binary("multiply", x, y)
+    return _binary("multiply", x1, x2)
 
 
+@with_precision
 @documented(add)
-def divide(x: Any, y: Any, /) -> MDArray:
-    """Return ``x / y``; relative error at most ``2 * eps``, complex ``10 * eps`` normwise.
+def divide(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+    """Return ``x1 / x2``; relative error at most ``2 * eps``, complex ``10 * eps`` normwise.
 
     >>> print(mdqr.divide(mdqr.qd(1), 2))
     0.5
     """
-    return _binary("divide", x, y)
+    return _binary("divide", x1, x2)
 
 
-@advised
+@with_precision
 @documented(NEW_ARRAY)
-def negative(x: Any) -> MDArray:
+def negative(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return ``-x``, exactly.
 
     >>> float(mdqr.negative(mdqr.qd(3)))
@@ -85,9 +91,9 @@ def negative(x: Any) -> MDArray:
     return ops.wrap(planes.negate(ops.blocks[0], ops.is_complex))
 
 
-@advised
+@with_precision
 @documented(NEW_ARRAY)
-def abs(x: Any) -> MDArray:
+def abs(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the absolute values.
 
     Returns
@@ -107,14 +113,14 @@ def abs(x: Any) -> MDArray:
     return ops.wrap(planes.absolute(block))
 
 
-@advised
+@with_precision
 @documented(NEW_ARRAY)
-def conj(x: Any) -> MDArray:
+def conj(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the complex conjugates, exactly.
 
     Parameters
     ----------
-    x : MDArray
+    x : MDArray or array_like
         The values, real or complex.
 
     >>> complex(mdqr.conj(mdqr.qd(1 + 2j)))
@@ -125,8 +131,9 @@ def conj(x: Any) -> MDArray:
     return ops.wrap(planes.conjugate(block) if ops.is_complex else block.copy())
 
 
+@with_precision
 @documented(NEW_ARRAY)
-def sqrt(x: Any) -> MDArray:
+def sqrt(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the square roots.
 
     Digit by digit from the double root, as by hand; arguments are scaled by powers of two.
@@ -143,8 +150,9 @@ def sqrt(x: Any) -> MDArray:
     return _unary("sqrt", x)
 
 
+@with_precision
 @documented(NEW_ARRAY)
-def square(x: Any) -> MDArray:
+def square(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return ``x * x``.
 
     Returns
@@ -158,8 +166,9 @@ def square(x: Any) -> MDArray:
     return _unary("square", x)
 
 
+@with_precision
 @documented(NEW_ARRAY)
-def reciprocal(x: Any) -> MDArray:
+def reciprocal(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return ``1 / x``.
 
     Returns
@@ -174,9 +183,10 @@ def reciprocal(x: Any) -> MDArray:
     return _unary("reciprocal", x)
 
 
+@with_precision
 @documented(REAL_PAIR)
-def hypot(x: Any, y: Any) -> MDArray:
-    """Return ``sqrt(x**2 + y**2)`` without intermediate overflow.
+def hypot(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+    """Return ``sqrt(x1**2 + x2**2)`` without intermediate overflow.
 
     Returns
     -------
@@ -186,14 +196,15 @@ def hypot(x: Any, y: Any) -> MDArray:
     >>> float(mdqr.hypot(mdqr.qd(3), 4))
     5.0
     """
-    ops = operands(x, y)
+    ops = operands(x1, x2)
     if ops.is_complex:
         raise TypeError("hypot is for real values; take mdqr.abs of a complex array")
-    return _binary("hypot", x, y)
+    return _binary("hypot", x1, x2)
 
 
+@with_precision
 @documented(REAL_FUNCTION)
-def floor(x: Any) -> MDArray:
+def floor(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the largest integers not above `x`, exactly.
 
     Returns
@@ -207,8 +218,9 @@ def floor(x: Any) -> MDArray:
     return _to_integer("floor", x)
 
 
+@with_precision
 @documented(floor)
-def ceil(x: Any) -> MDArray:
+def ceil(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the smallest integers not below `x`, exactly.
 
     >>> float(mdqr.ceil(mdqr.qd("2.1")))
@@ -217,13 +229,14 @@ def ceil(x: Any) -> MDArray:
     return _to_integer("ceil", x)
 
 
+@with_precision
 @documented(NEW_ARRAY)
-def rint(x: Any) -> MDArray:
+def rint(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the nearest integers, halves to even, exactly.
 
     Parameters
     ----------
-    x : MDArray
+    x : MDArray or array_like
         The values; of complex ones both parts are rounded, as NumPy does.
 
     >>> float(mdqr.rint(mdqr.qd("2.5")))
@@ -232,14 +245,14 @@ def rint(x: Any) -> MDArray:
     return _to_integer("rint", x)
 
 
-@advised
+@with_precision
 @documented(NEW_ARRAY)
-def sign(x: Any) -> MDArray:
+def sign(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return -1, 0 or 1 by the sign of real values, ``x / |x|`` of complex ones.
 
     Parameters
     ----------
-    x : MDArray
+    x : MDArray or array_like
         The values. NaN gives NaN.
 
     Returns
@@ -321,7 +334,6 @@ def store(result: MDArray, target: MDArray) -> None:
     target[...] = result
 
 
-@advised
 def _to_integer(op: str, x: Any) -> MDArray:
     ops = operands(x)
     block, limbs = ops.blocks[0], ops.precision.limbs
@@ -334,7 +346,6 @@ def _to_integer(op: str, x: Any) -> MDArray:
     return ops.wrap(backend.xp.stack(parts))
 
 
-@advised
 def _unary(op: str, x: Any) -> MDArray:
     if (found := values.apply(op, x)) is not None:
         return cast("MDArray", found)
@@ -346,7 +357,6 @@ def _unary_block(op: str, block: Block, ops: Operands) -> Block:
     return for_block(block).unary(op, block, kind=ops.kind)
 
 
-@advised
 def _binary(op: str, x: Any, y: Any) -> MDArray:
     if alike((x, y)):
         kind = Kind(x._precision.limbs, x._complex)

@@ -145,6 +145,7 @@ def empty(
 
 def zeros_like(
     a: MDArray,
+    /,
     *,
     precision: Precision | str | None = None,
     dtype: Any = None,
@@ -181,6 +182,7 @@ def zeros_like(
 @documented(zeros_like)
 def ones_like(
     a: MDArray,
+    /,
     *,
     precision: Precision | str | None = None,
     dtype: Any = None,
@@ -197,6 +199,7 @@ def ones_like(
 @documented(zeros_like)
 def empty_like(
     a: MDArray,
+    /,
     *,
     precision: Precision | str | None = None,
     dtype: Any = None,
@@ -213,6 +216,7 @@ def empty_like(
 @documented(zeros_like)
 def full_like(
     a: MDArray,
+    /,
     fill_value: Any,
     *,
     precision: Precision | str | None = None,

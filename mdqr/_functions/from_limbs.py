@@ -24,7 +24,7 @@ _DLPACK_CUDA = 2  # kDLCUDA of the DLPack standard
 
 
 @advised
-def from_limbs(limbs: Any, *, dtype: Any = float, normalize: bool = True) -> MDArray:
+def from_limbs(limbs: Any, /, *, dtype: Any = float, normalize: bool = True) -> MDArray:
     """Make an array from limbs.
 
     Parameters

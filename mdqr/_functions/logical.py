@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mdqr._convert.array_like import plain
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import common_shape, highest_precision, operands
+from mdqr._core.with_precision import with_precision
 from mdqr._docstrings import documented
 from mdqr._functions import comparison, elementwise
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, is_cuda_array, place_on_device_of
 
+if TYPE_CHECKING:
+    from mdqr._precision import Precision
 
-def logical_and(x1: Any, x2: Any) -> Any:
+
+@with_precision
+def logical_and(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> Any:
     """Return where both values are not zero.
 
     Parameters
     ----------
     x1, x2 : MDArray or array_like
-        At least one an `MDArray`; NaN is not zero.
+        NaN is not zero.
 
     Returns
     -------
@@ -44,8 +49,9 @@ def logical_and(x1: Any, x2: Any) -> Any:
     return _combined(lambda a, b: a & b, x1, x2)
 
 
+@with_precision
 @documented(logical_and)
-def logical_or(x1: Any, x2: Any) -> Any:
+def logical_or(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> Any:
     """Return where at least one of two values is not zero.
 
     >>> mdqr.logical_or(mdqr.array([0, 1], precision=mdqr.qd), False)
@@ -54,8 +60,9 @@ def logical_or(x1: Any, x2: Any) -> Any:
     return _combined(lambda a, b: a | b, x1, x2)
 
 
+@with_precision
 @documented(logical_and)
-def logical_xor(x1: Any, x2: Any) -> Any:
+def logical_xor(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> Any:
     """Return where exactly one of two values is not zero.
 
     >>> mdqr.logical_xor(mdqr.array([0, 1], precision=mdqr.qd), True)
@@ -64,12 +71,13 @@ def logical_xor(x1: Any, x2: Any) -> Any:
     return _combined(lambda a, b: a ^ b, x1, x2)
 
 
-def logical_not(x: Any) -> Any:
+@with_precision
+def logical_not(x: Any, /, *, precision: Precision | str | None = None) -> Any:
     """Return where values are zero.
 
     Parameters
     ----------
-    x : MDArray
+    x : MDArray or array_like
         The values; NaN is not zero.
 
     Returns
@@ -87,13 +95,23 @@ def logical_not(x: Any) -> Any:
     return ~planes.nonzero(ops.blocks[0], ops.is_complex)
 
 
-def isclose(a: Any, b: Any, rtol: Any = None, atol: Any = 0.0, equal_nan: bool = False) -> Any:
+@with_precision
+def isclose(
+    a: Any,
+    b: Any,
+    /,
+    rtol: Any = None,
+    atol: Any = 0.0,
+    equal_nan: bool = False,
+    *,
+    precision: Precision | str | None = None,
+) -> Any:
     """Return where ``|a - b| <= atol + rtol * |b|``.
 
     Parameters
     ----------
     a, b : MDArray or array_like
-        At least one an `MDArray`.
+        The operands.
     rtol, atol : real number, optional
         The tolerances, as in `mdqr.allclose`.
     equal_nan : bool, optional
@@ -122,15 +140,26 @@ def isclose(a: Any, b: Any, rtol: Any = None, atol: Any = 0.0, equal_nan: bool =
     finite = comparison.isfinite(left) & comparison.isfinite(right)
     bounded = comparison.where(finite, right, 0)
     distance = elementwise.abs(comparison.where(finite, left, 0) - bounded)
-    close = finite & comparison.less_equal(distance, atol + rtol * elementwise.abs(bounded))
+    most = elementwise.add(elementwise.multiply(elementwise.abs(bounded), rtol), atol)
+    close = finite & comparison.less_equal(distance, most)
     same = comparison.equal(left, right)
     if equal_nan:
         same = same | (comparison.isnan(left) & comparison.isnan(right))
     return close | same
 
 
+@with_precision
 @documented(isclose)
-def allclose(a: Any, b: Any, rtol: Any = None, atol: Any = 0.0, *, equal_nan: bool = False) -> bool:
+def allclose(
+    a: Any,
+    b: Any,
+    /,
+    rtol: Any = None,
+    atol: Any = 0.0,
+    *,
+    equal_nan: bool = False,
+    precision: Precision | str | None = None,
+) -> bool:
     """Return whether ``|a - b| <= atol + rtol * |b|`` everywhere.
 
     Parameters

@@ -57,7 +57,7 @@ def eye(
 
 @advised
 @documented(NEW_ARRAY)
-def diag(v: Any, k: int = 0) -> MDArray:
+def diag(v: Any, /, k: int = 0) -> MDArray:
     """Return the diagonal of a matrix, or the matrix with a given diagonal.
 
     Parameters
@@ -93,7 +93,7 @@ def diag(v: Any, k: int = 0) -> MDArray:
 
 @advised
 @documented(NEW_ARRAY)
-def tril(m: Any, k: int = 0) -> MDArray:
+def tril(m: Any, /, k: int = 0) -> MDArray:
     """Return the lower triangle: a copy with zeros above the k-th diagonal.
 
     Parameters
@@ -117,7 +117,7 @@ def tril(m: Any, k: int = 0) -> MDArray:
 
 @advised
 @documented(tril)
-def triu(m: Any, k: int = 0) -> MDArray:
+def triu(m: Any, /, k: int = 0) -> MDArray:
     """Return the upper triangle: a copy with zeros below the k-th diagonal.
 
     Parameters
@@ -134,6 +134,7 @@ def triu(m: Any, k: int = 0) -> MDArray:
 
 def vander(
     x: Any,
+    /,
     N: int | None = None,
     increasing: bool = False,
     *,

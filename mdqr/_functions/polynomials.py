@@ -11,7 +11,7 @@ import numpy as np
 from mdqr._backend import for_block
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import promote
-from mdqr._errors import advised
+from mdqr._core.with_precision import with_precision
 from mdqr._functions import matrices
 from mdqr._functions.creation import asarray
 from mdqr._functions.manipulation.axes import flip, moveaxis, operand
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from mdqr._array.array import MDArray
 
 
-@advised
-def polyval(p: Any, x: Any, *, increasing: bool = False) -> MDArray:
+@with_precision
+def polyval(
+    p: Any, x: Any, /, *, increasing: bool = False, precision: Precision | str | None = None
+) -> MDArray:
     """Evaluate a polynomial, the coefficient of the highest power first.
 
     Parameters
@@ -31,7 +33,7 @@ def polyval(p: Any, x: Any, *, increasing: bool = False) -> MDArray:
     p : MDArray or array_like
         The coefficients, one axis.
     x : MDArray or array_like
-        Where to evaluate; `p` or `x` is an `MDArray`.
+        Where to evaluate.
     increasing : bool, optional
         Whether the coefficient of the lowest power comes first, as the columns of
         ``mdqr.vander(x, increasing=True)``.
@@ -71,12 +73,13 @@ def polyval(p: Any, x: Any, *, increasing: bool = False) -> MDArray:
     return value
 
 
-def polyder(p: Any, m: int = 1) -> MDArray:
+@with_precision
+def polyder(p: Any, /, m: int = 1, *, precision: Precision | str | None = None) -> MDArray:
     """Return the coefficients of a derivative.
 
     Parameters
     ----------
-    p : MDArray
+    p : MDArray or array_like
         The coefficients, the one of the highest power first.
     m : int, optional
         Which derivative.
@@ -113,6 +116,7 @@ def polyder(p: Any, m: int = 1) -> MDArray:
 def polyfit(
     x: Any,
     y: Any,
+    /,
     deg: int,
     *,
     w: Any = None,
@@ -239,40 +243,3 @@ def _squared(w: MDArray) -> tuple[MDArray, int]:
             "square is below the range of the precision; leave its point out, or give it weight 0"
         )
     return squares, exponent
-
-
-def roots(p: Any) -> MDArray:
-    """Return the roots of a polynomial.
-
-    Parameters
-    ----------
-    p : MDArray
-        The coefficients, the one of the highest power first.
-
-    Returns
-    -------
-    MDArray
-        The roots, complex, by decreasing modulus, as `mdqr.linalg.roots` finds them; its result
-        bounds their distances from the exact ones.
-
-    Raises
-    ------
-    ValueError
-        If `p` does not have one axis.
-    numpy.linalg.LinAlgError
-        As `mdqr.linalg.roots`.
-
-    Warns
-    -----
-    DataPrecisionWarning
-        As `mdqr.linalg.roots`: rounding of the coefficients may leave few digits of a root.
-
-    Examples
-    --------
-    >>> import mdqr
-    >>> mdqr.roots(mdqr.array([1, -6, 11, -6], precision=mdqr.qd)).to_numpy().real.tolist()
-    [3.0, 2.0, 1.0]
-    """
-    from mdqr.linalg._roots.roots import found_with_info
-
-    return found_with_info("roots", operand(p)).roots

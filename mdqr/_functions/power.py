@@ -9,39 +9,40 @@ import numpy as np
 from mdqr._backend import for_block
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import operands
-from mdqr._errors import advised
+from mdqr._core.with_precision import with_precision
 from mdqr._functions import elementwise
 from mdqr._limbs import planes
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+    from mdqr._precision import Precision
 
 
-@advised
-def power(x: Any, exponent: Any) -> MDArray:
+@with_precision
+def power(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Raise to powers.
 
     Parameters
     ----------
-    x, exponent : MDArray or array_like
-        Base and exponent, real or complex; at least one an `MDArray`.
+    x1, x2 : MDArray or array_like
+        Base and exponent, real or complex.
 
     Returns
     -------
     MDArray
         A new array of the broadcast shape. Relative error at most ``4 * eps``; complex
-        ``10 * eps`` normwise, while ``|exponent * log(x)| < 2**20``.
+        ``10 * eps`` normwise, while ``|x2 * log(x1)| < 2**20``.
 
     Raises
     ------
     TypeError
-        If no operand is an `MDArray`.
+        If no operand is an `MDArray` and `precision` is missing.
 
     Notes
     -----
     Exponents -3 to 3 (complex: -2 to 2) given as one integer are products; others
-    ``exp(exponent * log(x))`` with 40 bits more than the result. Powers that fit into the digits
-    of the precision come out exactly. ``x**0`` and ``1**y`` are 1, a negative real base has powers
+    ``exp(x2 * log(x1))`` with 40 bits more than the result. Powers that fit into the digits
+    of the precision come out exactly. ``x**0`` and ``1**x`` are 1, a negative real base has powers
     of integers only, others are NaN; infinities and zeros as in C99 and NumPy.
 
     Examples
@@ -52,12 +53,12 @@ def power(x: Any, exponent: Any) -> MDArray:
     >>> float(mdqr.power(mdqr.qd("6.25"), 1.5))
     15.625
     """
-    n = _small_integer(exponent)
-    if n is not None and isinstance(x, ArrayBase):
-        base = cast("MDArray", x)
+    n = _small_integer(x2)
+    if n is not None and isinstance(x1, ArrayBase):
+        base = cast("MDArray", x1)
         if abs(n) <= (2 if base.is_complex else 3):
             return _products(base if n >= 0 else elementwise.reciprocal(base), abs(n))
-    ops = operands(x, exponent)
+    ops = operands(x1, x2)
     return ops.wrap(for_block(ops.blocks[0]).binary("power", *ops.blocks, kind=ops.kind))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from mdqr._backend import for_block
 from mdqr._core.axes import Axis, counted_axes, is_only_axis
 from mdqr._core.promotion import operands, promote
+from mdqr._core.with_precision import with_precision
 from mdqr._docstrings import REDUCTION, documented
 from mdqr._errors import advised, warn_caller
 from mdqr._functions import comparison, elementwise
@@ -19,16 +20,20 @@ from mdqr._limbs.planes import Block
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+    from mdqr._precision import Precision
 
 
+@with_precision
 @documented(REDUCTION)
 def sum(
-    x: Any,
+    a: Any,
+    /,
     axis: Axis = None,
     *,
     keepdims: bool = False,
     initial: Any = None,
     where: Any = None,
+    precision: Precision | str | None = None,
 ) -> MDArray:
     """Return the sum of the values over all axes, one axis or several.
 
@@ -44,24 +49,25 @@ def sum(
     Returns
     -------
     MDArray
-        Of K values each: ``|error| <= (K + 8) * eps * sum(|x|)``. No values give 0.
+        Of K values each: ``|error| <= (K + 8) * eps * sum(|a|)``. No values give 0.
 
     >>> float(mdqr.sum(mdqr.array([1, 2, 3], precision=mdqr.qd)))
     6.0
     """
-    taken = x if where is None else comparison.where(where, x, 0)
-    found = _reduce("sum", taken, axis, keepdims)
-    return found if initial is None else elementwise.add(found, initial)
+    return reduced("sum", a, axis, keepdims, initial, where)
 
 
+@with_precision
 @documented(sum)
 def prod(
-    x: Any,
+    a: Any,
+    /,
     axis: Axis = None,
     *,
     keepdims: bool = False,
     initial: Any = None,
     where: Any = None,
+    precision: Precision | str | None = None,
 ) -> MDArray:
     """Return the product of the values over all axes, one axis or several.
 
@@ -74,9 +80,19 @@ def prod(
     >>> float(mdqr.prod(mdqr.array([2, 3, 4], precision=mdqr.qd)))
     24.0
     """
-    taken = x if where is None else comparison.where(where, x, 1)
-    found = _reduce("prod", taken, axis, keepdims)
-    return found if initial is None else elementwise.multiply(found, initial)
+    return reduced("prod", a, axis, keepdims, initial, where)
+
+
+def reduced(op: str, x: Any, axis: Axis, keepdims: bool, initial: Any, where: Any) -> MDArray:
+    """Return `sum` or `prod` of values."""
+    if where is not None:
+        x = comparison.where(where, x, 0 if op == "sum" else 1)
+    ops, rows, shape = _rows(x, axis, keepdims)
+    values = for_block(rows).reduce(op, rows, kind=ops.kind)
+    found = ops.wrap(values.reshape(_front(values, ops.is_complex) + shape))
+    if initial is None:
+        return found
+    return (elementwise.add if op == "sum" else elementwise.multiply)(found, initial)
 
 
 def mean(x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
@@ -99,7 +115,7 @@ def extreme(op: str, x: Any, axis: Axis = None, *, keepdims: bool = False) -> MD
     """
     ops, rows, shape = _rows(x, axis, keepdims)
     if not rows.shape[-1]:
-        raise ValueError(f"{op} of no values: axis {axis} of shape {x.shape} is empty")
+        raise ValueError(f"{op} of no values: axis {axis} of shape {ops.shape} is empty")
     if product(shape) == 0:
         return ops.wrap(planes.namespace(rows).zeros(_front(rows, ops.is_complex) + shape))
     positions = _positions(op, rows, ops.is_complex)
@@ -118,7 +134,7 @@ def arg_extreme(op: str, x: Any, axis: int | None = None, *, keepdims: bool = Fa
     """
     ops, rows, shape = _rows(x, None if axis is None else operator.index(axis), keepdims)
     if not rows.shape[-1]:
-        raise ValueError(f"{op} of no values: axis {axis} of shape {x.shape} is empty")
+        raise ValueError(f"{op} of no values: axis {axis} of shape {ops.shape} is empty")
     if product(shape) == 0:
         return planes.namespace(rows).zeros(shape, dtype=np.int64)
     return _positions(op.removeprefix("arg"), rows, ops.is_complex).reshape(shape)[()]
@@ -143,13 +159,14 @@ def cumsum(x: Any, axis: int | None = None) -> MDArray:
     return ops.wrap(planes.namespace(sums).moveaxis(sums, -1, place))
 
 
-def dot(a: Any, b: Any) -> MDArray:
+@with_precision
+def dot(a: Any, b: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the dot product as `numpy.dot` defines it.
 
     Parameters
     ----------
     a, b : MDArray or array_like
-        At least one an `MDArray`. Vectors give the inner product, matrices the matrix product;
+        Vectors give the inner product, matrices the matrix product;
         otherwise the last axis of `a` meets the last but one of `b`.
 
     Returns
@@ -171,13 +188,14 @@ def dot(a: Any, b: Any) -> MDArray:
     return _dot(a, b, conjugate=False)
 
 
-def vdot(a: Any, b: Any) -> MDArray:
+@with_precision
+def vdot(a: Any, b: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the inner product of two flattened arrays, the first one conjugated.
 
     Parameters
     ----------
     a, b : MDArray or array_like
-        At least one an `MDArray`; as many values in each.
+        As many values in each.
 
     Returns
     -------
@@ -200,13 +218,14 @@ def vdot(a: Any, b: Any) -> MDArray:
     return _dot(left, right, conjugate=True)
 
 
-def outer(a: Any, b: Any) -> MDArray:
-    """Return all products of a value of `a` with a value of `b`.
+@with_precision
+def outer(a: Any, b: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+    """Return all products of values of two flattened arrays; `mdqr.linalg.outer`: of vectors.
 
     Parameters
     ----------
     a, b : MDArray or array_like
-        At least one an `MDArray`; flattened.
+        Flattened.
 
     Returns
     -------
@@ -224,12 +243,21 @@ def outer(a: Any, b: Any) -> MDArray:
     return left[:, None] * right
 
 
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> MDArray:
-    """Return the sum along a diagonal.
+@with_precision
+def trace(
+    a: Any,
+    /,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    *,
+    precision: Precision | str | None = None,
+) -> MDArray:
+    """Return sums along a diagonal of the first two axes; `mdqr.linalg.trace`: of the last two.
 
     Parameters
     ----------
-    a : MDArray
+    a : MDArray or array_like
         At least two axes.
     offset : int, optional
         The diagonal: above the main one if positive.
@@ -284,13 +312,6 @@ def _rows(x: Any, axis: Axis, keepdims: bool) -> tuple[Any, Block, tuple[int, ..
     return ops, rows, left
 
 
-@advised
-def _reduce(op: str, x: Any, axis: Axis, keepdims: bool) -> MDArray:
-    ops, rows, shape = _rows(x, axis, keepdims)
-    values = for_block(rows).reduce(op, rows, kind=ops.kind)
-    return ops.wrap(values.reshape(_front(values, ops.is_complex) + shape))
-
-
 def _take(rows: Block, positions: Block) -> Block:
     """Return the values at `positions` along the last axis."""
     front = rows.shape[: rows.ndim - positions.ndim - 1]
@@ -326,7 +347,6 @@ def _positions(which: str, rows: Block, is_complex: bool) -> Block:
     return xp.where(xp.isnan(best[0]), first, xp.argmax(ties & same, axis=-1))
 
 
-@advised
 def _dot(a: Any, b: Any, *, conjugate: bool) -> MDArray:
     ops = promote(a, b)
     left, right = (ops.wrap(block) for block in ops.blocks)

@@ -11,8 +11,8 @@ import numpy as np
 
 from mdqr._backend import for_block
 from mdqr._core.promotion import operands
+from mdqr._core.with_precision import with_precision
 from mdqr._docstrings import NEW_ARRAY, REAL_FUNCTION, REAL_PAIR, documented
-from mdqr._errors import advised
 from mdqr._functions import comparison, elementwise
 from mdqr._functions.creation import array
 from mdqr._functions.manipulation.axes import operand
@@ -20,13 +20,15 @@ from mdqr._limbs import planes
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+    from mdqr._precision import Precision
 
 _FINEST = 1074  # every value is a multiple of 10**-1074
 _HIGHEST = 310  # no value is above half of 10**310
 
 
+@with_precision
 @documented(elementwise.floor)
-def trunc(x: Any) -> MDArray:
+def trunc(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the integers next to `x` on the side of zero, exactly.
 
     >>> float(mdqr.trunc(mdqr.qd("-2.7")))
@@ -36,14 +38,14 @@ def trunc(x: Any) -> MDArray:
     return copysign(elementwise.floor(elementwise.abs(_real(given, "trunc"))), given)
 
 
-@advised
+@with_precision
 @documented(NEW_ARRAY)
-def round(a: Any, decimals: int = 0) -> MDArray:
+def round(a: Any, /, decimals: int = 0, *, precision: Precision | str | None = None) -> MDArray:
     """Return the nearest multiples of a power of ten, halves to even.
 
     Parameters
     ----------
-    a : MDArray
+    a : MDArray or array_like
         The values; of complex ones both parts are rounded.
     decimals : int, optional
         The number of decimal places; negative ones count before the point.
@@ -84,14 +86,15 @@ def _rounded(x: Fraction, places: int) -> Fraction:
     return Fraction(x.__round__(places))
 
 
+@with_precision
 @documented(REAL_PAIR)
-def copysign(x1: Any, x2: Any) -> MDArray:
+def copysign(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the sizes of `x1` with the signs of `x2`, exactly.
 
     Parameters
     ----------
     x1, x2 : MDArray or array_like
-        Real values; at least one an `MDArray`. The sign of a zero or NaN counts.
+        Real values. The sign of a zero or NaN counts.
 
     >>> float(mdqr.copysign(mdqr.qd(3), -0.0))
     -3.0
@@ -105,8 +108,9 @@ def copysign(x1: Any, x2: Any) -> MDArray:
     return ops.wrap(planes.select(flipped, planes.negate(sizes, False), sizes))
 
 
+@with_precision
 @documented(REAL_FUNCTION)
-def signbit(x: Any) -> Any:
+def signbit(x: Any, /, *, precision: Precision | str | None = None) -> Any:
     """Return where the sign is negative, for zeros and NaN as well.
 
     Returns
@@ -121,8 +125,9 @@ def signbit(x: Any) -> Any:
     return planes.namespace(block).signbit(block[0])[()]
 
 
+@with_precision
 @documented(REAL_PAIR)
-def remainder(x1: Any, x2: Any) -> MDArray:
+def remainder(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return ``x1 - x2 * floor(x1 / x2)``, with the sign of `x2`.
 
     By integers on the host, as the quotient may have far more digits than the precision.
@@ -139,8 +144,9 @@ def remainder(x1: Any, x2: Any) -> MDArray:
     return _divided(x1, x2)[1]
 
 
+@with_precision
 @documented(REAL_PAIR)
-def floor_divide(x1: Any, x2: Any) -> MDArray:
+def floor_divide(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the largest integers not above the exact quotients ``x1 / x2``.
 
     Returns
@@ -155,7 +161,6 @@ def floor_divide(x1: Any, x2: Any) -> MDArray:
     return _divided(x1, x2)[0]
 
 
-@advised
 def _divided(x1: Any, x2: Any) -> tuple[MDArray, MDArray]:
     """Return the floors of quotients, and the remainders."""
     ops = operands(x1, x2)
@@ -185,8 +190,9 @@ def _divided(x1: Any, x2: Any) -> tuple[MDArray, MDArray]:
     return comparison.where(plain, whole, quotient), comparison.where(plain, signed, rest)
 
 
+@with_precision
 @documented(REAL_PAIR)
-def nextafter(x1: Any, x2: Any) -> MDArray:
+def nextafter(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the neighbours of `x1` on the side of `x2`, a unit in the last place away.
 
     Sums of doubles have neighbours much nearer, since gaps between limbs may be wide; this is the
@@ -221,10 +227,17 @@ def nextafter(x1: Any, x2: Any) -> MDArray:
     return comparison.where(order == 2, x + y, comparison.where(order == 0, y, moved))
 
 
-@advised
+@with_precision
 @documented(NEW_ARRAY)
 def clip(
-    a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
+    a: Any,
+    /,
+    a_min: Any = None,
+    a_max: Any = None,
+    *,
+    min: Any = None,
+    max: Any = None,
+    precision: Precision | str | None = None,
 ) -> MDArray:
     """Return values, and the bounds where they lie beyond.
 
@@ -257,8 +270,17 @@ def clip(
     return operand(result).copy() if high is None else comparison.minimum(result, high)
 
 
+@with_precision
 @documented(NEW_ARRAY)
-def nan_to_num(x: Any, *, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> MDArray:
+def nan_to_num(
+    x: Any,
+    /,
+    *,
+    nan: float = 0.0,
+    posinf: Any = None,
+    neginf: Any = None,
+    precision: Precision | str | None = None,
+) -> MDArray:
     """Return values with numbers instead of NaN and infinities.
 
     Parameters
@@ -269,7 +291,7 @@ def nan_to_num(x: Any, *, nan: float = 0.0, posinf: Any = None, neginf: Any = No
     Raises
     ------
     TypeError
-        If `x` is not an `MDArray`.
+        If `x` is not an `MDArray` and `precision` is missing.
 
     >>> mdqr.nan_to_num(mdqr.array(["nan", "1"], precision=mdqr.qd)).to_numpy()
     array([0., 1.])

@@ -9,7 +9,8 @@ import numpy as np
 
 from mdqr._core.axes import counted_axes, counted_axis
 from mdqr._core.promotion import promote
-from mdqr._errors import advised, shown
+from mdqr._core.with_precision import with_precision
+from mdqr._errors import shown
 from mdqr._functions import comparison, elementwise, filled, reductions
 from mdqr._functions.manipulation.axes import flip, moveaxis, operand
 from mdqr._functions.ordering.sorting import argsort, searchsorted
@@ -19,14 +20,25 @@ from mdqr._limbs.device import host_block
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+    from mdqr._precision import Precision
 
 
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> MDArray:
+@with_precision
+def diff(
+    a: Any,
+    /,
+    n: int = 1,
+    axis: int = -1,
+    prepend: Any = None,
+    append: Any = None,
+    *,
+    precision: Precision | str | None = None,
+) -> MDArray:
     """Return differences of neighbours.
 
     Parameters
     ----------
-    a : MDArray
+    a : MDArray or array_like
         The values, of at least one axis.
     n : int, optional
         How often differences are taken.
@@ -80,7 +92,16 @@ def _end(x: Any, a: MDArray, place: int) -> Any:
     return filled.full(shape, end)
 
 
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> MDArray:
+@with_precision
+def trapezoid(
+    y: Any,
+    /,
+    x: Any = None,
+    dx: Any = 1.0,
+    axis: int = -1,
+    *,
+    precision: Precision | str | None = None,
+) -> MDArray:
     """Return the integral by the trapezoidal rule.
 
     Parameters
@@ -88,7 +109,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> MDArray:
     y : MDArray or array_like
         The values.
     x : MDArray or array_like, optional
-        The points, a vector or of the shape of `y`; `y` or `x` is an `MDArray`.
+        The points, a vector or of the shape of `y`.
     dx : scalar, optional
         The distance of points that are not given.
     axis : int, optional
@@ -120,13 +141,20 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> MDArray:
     return reductions.sum(points * sums, -1) / 2
 
 
-@advised
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+@with_precision
+def gradient(
+    f: Any,
+    /,
+    *varargs: Any,
+    axis: Any = None,
+    edge_order: int = 1,
+    precision: Precision | str | None = None,
+) -> Any:
     """Return derivatives by differences of second order inside, of `edge_order` at the ends.
 
     Parameters
     ----------
-    f : MDArray
+    f : MDArray or array_like
         Values at points of a grid.
     *varargs : scalar or array_like, optional
         The distance of points, one for all axes or one for each; or the coordinates of points.
@@ -189,9 +217,17 @@ def _derivative(f: MDArray, place: int, step: Any, edge_order: int) -> MDArray:
     return moveaxis(concatenate([first, inside, last], -1), -1, place)
 
 
-@advised
+@with_precision
 def interp(
-    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+    x: Any,
+    xp: Any,
+    fp: Any,
+    /,
+    left: Any = None,
+    right: Any = None,
+    period: Any = None,
+    *,
+    precision: Precision | str | None = None,
 ) -> MDArray:
     """Return values between points, by straight lines.
 
@@ -202,7 +238,7 @@ def interp(
     xp : MDArray or array_like
         The points, increasing; a vector.
     fp : MDArray or array_like
-        The values at the points; one of the three is an `MDArray`.
+        The values at the points.
     left, right : scalar, optional
         The values below the first and above the last point; by default those at these points.
     period : scalar, optional
@@ -231,7 +267,7 @@ def interp(
     wanted, points = wanted.real, points.real
     values = values if getattr(fp, "is_complex", np.iscomplexobj(fp)) else values.real
     if period is not None:
-        step = abs(filled.zeros_like(points[0]) + period)
+        step = abs(elementwise.add(filled.zeros_like(points[0]), period))
         wanted, points, values = _unrolled(wanted, points, values, step)
     place = (searchsorted(points, wanted, side="right") - 1).clip(0, max(points.size - 2, 0))
     behind = (place + 1).clip(0, points.size - 1)
@@ -264,14 +300,16 @@ def _unrolled(x: MDArray, points: MDArray, values: MDArray, step: MDArray) -> tu
     )
 
 
-@advised
-def convolve(a: Any, v: Any, mode: str = "full") -> MDArray:
+@with_precision
+def convolve(
+    a: Any, v: Any, /, mode: str = "full", *, precision: Precision | str | None = None
+) -> MDArray:
     """Return the convolution of two vectors: the coefficients of the product of polynomials.
 
     Parameters
     ----------
     a, v : MDArray or array_like
-        Vectors; at least one an `MDArray`.
+        Vectors.
     mode : {"full", "same", "valid"}, optional
         All sums, as many as the longer vector has values, or the sums that have all values of the
         shorter.

@@ -152,7 +152,7 @@ def arange(
 
 
 @advised
-def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> MDArray:
+def concatenate(arrays: Sequence[Any], /, axis: int | None = 0) -> MDArray:
     """Join arrays along an axis that they have.
 
     Parameters
@@ -202,7 +202,7 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> MDArray:
 
 @advised
 @documented(concatenate)
-def stack(arrays: Sequence[Any], axis: int = 0) -> MDArray:
+def stack(arrays: Sequence[Any], /, axis: int = 0) -> MDArray:
     """Join arrays of one shape along a new axis.
 
     Parameters

@@ -35,7 +35,7 @@ _LONGEST_HEADER = 2048  # of 64 axes
 _SHOWN = 100  # characters of what a file holds that a message repeats
 
 
-def save(file: File, a: MDArray) -> None:
+def save(file: File, a: MDArray, /) -> None:
     """Write an array to an uncompressed ``.npz`` file of its limbs.
 
     Parameters

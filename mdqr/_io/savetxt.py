@@ -16,6 +16,7 @@ Target = str | os.PathLike[str] | IO[str]
 def savetxt(
     file: Target,
     a: Any,
+    /,
     *,
     delimiter: str = ",",
     names: Sequence[str] | None = None,

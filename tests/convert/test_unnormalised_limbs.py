@@ -128,7 +128,7 @@ NEAREST_ONLY = {
     "product of float64": lambda: mdqr.d(np.ones((3, 3))) @ np.ones(3),
     "lstsq": lambda: mdqr.linalg.lstsq(np.eye(3), np.ones(3), precision="dd"),
     "svd": lambda: mdqr.linalg.svd(mdqr.dd(np.eye(3))),
-    "roots": lambda: mdqr.roots(mdqr.dd([1, 2, 3])),
+    "roots": lambda: mdqr.linalg.roots(mdqr.dd([1, 2, 3])),
 }
 
 

@@ -78,6 +78,7 @@ METHODS = {"copy", "ravel", "transpose", "shape", "ndim", "size", "real", "imag"
 def other(name: str) -> str:
     """Return what answers a function that has no counterpart."""
     words = {"iscomplexobj": "`a.is_complex`", "isrealobj": "`not a.is_complex`"}
+    words["roots"] = "`mdqr.linalg.roots(p).roots`"
     return words.get(name) or (f"`a.{name}`" if name in METHODS else "of NumPy's name alone")
 
 

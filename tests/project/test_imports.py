@@ -63,7 +63,6 @@ LATER = {
     "mdqr._functions.polynomials": {
         "mdqr.linalg._shared.caller": "polyfit is lstsq, which lies above",
         "mdqr.linalg._solve.lstsq": "polyfit is lstsq, which lies above",
-        "mdqr.linalg._roots.roots": "roots are those of mdqr.linalg, which lies above",
     },
     "mdqr._cli.digits": {"mdqr.linalg": "help and faults of the command line do not wait for it"},
     "mdqr._cli.fit": {"mdqr.linalg": "help and faults of the command line do not wait for it"},
@@ -101,14 +100,12 @@ MOST_MODULES = 15
 FEWEST_LINES = 40
 SMALLER_FILES = {
     "mdqr/__main__.py": "python -m mdqr",
-    "mdqr/_array/reductions.py": "methods of one line, with the docstrings of the reference",
     "mdqr/_io/savetxt.py": "a public function",
     "mdqr/_io/html.py": "tables of notebooks",
     "mdqr/_backend/cuda/digits.py": "what plans of products and panels derive from the limbs",
     "mdqr/array_api/special.py": "a public module: SciPy asks for its name",
     "mdqr/array_api/_dispatch.py": "what all functions of the namespace do with their operands",
     "mdqr/_core/axes.py": "what all functions with axes share",
-    "mdqr/_functions/statistics/extremes.py": "functions of one line, with their docstrings",
     "mdqr/_backend/workspace.py": "a number that the configuration sets and calls read",
     "mdqr/_backend/cuda/backend.py": "the families of calls as one class",
     "mdqr/_backend/cuda/axes.py": "a plan that three kernels share",

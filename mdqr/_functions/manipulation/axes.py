@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from mdqr._core.axes import counted_axes, counted_axis
+from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import promote
 from mdqr._docstrings import NEW_ARRAY, VIEW, documented
 from mdqr._limbs import planes
@@ -16,12 +17,14 @@ if TYPE_CHECKING:
 
 def operand(x: Any) -> MDArray:
     """Return one operand as an array: itself, or a nested sequence with arrays in it."""
+    if isinstance(x, ArrayBase):
+        return cast("MDArray", x)
     ops = promote(x)
     return ops.wrap(ops.full_blocks()[0])
 
 
 @documented(VIEW)
-def permute_dims(a: Any, axes: Any = None) -> MDArray:
+def permute_dims(a: Any, /, axes: Any = None) -> MDArray:
     """Return a view with permuted axes, all reversed by default.
 
     Parameters
@@ -41,8 +44,8 @@ def permute_dims(a: Any, axes: Any = None) -> MDArray:
 
 
 @documented(VIEW)
-def matrix_transpose(x: Any) -> MDArray:
-    """Return a view with the last two axes swapped.
+def matrix_transpose(x: Any, /) -> MDArray:
+    """Return a view with the last two axes swapped; `mdqr.linalg.matrix_transpose` rounds, too.
 
     Parameters
     ----------
@@ -61,7 +64,7 @@ def matrix_transpose(x: Any) -> MDArray:
 
 
 @documented(VIEW)
-def moveaxis(a: Any, source: Any, destination: Any) -> MDArray:
+def moveaxis(a: Any, /, source: Any, destination: Any) -> MDArray:
     """Return a view with axes moved to other places, the others in their order.
 
     Parameters
@@ -88,7 +91,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> MDArray:
 
 
 @documented(VIEW)
-def swapaxes(a: Any, axis1: int, axis2: int) -> MDArray:
+def swapaxes(a: Any, /, axis1: int, axis2: int) -> MDArray:
     """Return a view with two axes swapped.
 
     Parameters
@@ -112,7 +115,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> MDArray:
 
 
 @documented(VIEW)
-def flip(m: Any, axis: Any = None) -> MDArray:
+def flip(m: Any, /, axis: Any = None) -> MDArray:
     """Return a view with the values in reversed order.
 
     Parameters
@@ -135,7 +138,7 @@ def flip(m: Any, axis: Any = None) -> MDArray:
 
 
 @documented(NEW_ARRAY)
-def roll(a: Any, shift: Any, axis: Any = None) -> MDArray:
+def roll(a: Any, /, shift: Any, axis: Any = None) -> MDArray:
     """Return the values shifted cyclically.
 
     Parameters
@@ -168,8 +171,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> MDArray:
 
 
 @documented(VIEW)
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> MDArray:
-    """Return a view of diagonals, along a new last axis.
+def diagonal(a: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> MDArray:
+    """Return a view of diagonals of the first two axes; `mdqr.linalg.diagonal`: of the last two.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @documented(concatenate)
-def vstack(tup: Sequence[Any]) -> MDArray:
+def vstack(tup: Sequence[Any], /) -> MDArray:
     """Join arrays along the first axis; vectors are rows.
 
     Parameters
@@ -40,7 +40,7 @@ def vstack(tup: Sequence[Any]) -> MDArray:
 
 
 @documented(vstack)
-def hstack(tup: Sequence[Any]) -> MDArray:
+def hstack(tup: Sequence[Any], /) -> MDArray:
     """Join arrays along the second axis, vectors along the first.
 
     >>> mdqr.hstack([mdqr.ones(3, precision=mdqr.qd), [2.0]]).shape
@@ -51,7 +51,7 @@ def hstack(tup: Sequence[Any]) -> MDArray:
 
 
 @documented(vstack)
-def column_stack(tup: Sequence[Any]) -> MDArray:
+def column_stack(tup: Sequence[Any], /) -> MDArray:
     """Join vectors as the columns of a matrix, and matrices next to each other.
 
     >>> x = mdqr.arange(3, precision=mdqr.qd)
@@ -70,7 +70,7 @@ def column_stack(tup: Sequence[Any]) -> MDArray:
 
 
 @documented(concatenate)
-def append(arr: Any, values: Any, axis: int | None = None) -> MDArray:
+def append(arr: Any, values: Any, /, axis: int | None = None) -> MDArray:
     """Return an array with values appended.
 
     Parameters
@@ -86,7 +86,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> MDArray:
     return concatenate([arr, values], axis)
 
 
-def unstack(x: Any, *, axis: int = 0) -> tuple[MDArray, ...]:
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[MDArray, ...]:
     """Return the arrays that `mdqr.stack` would join to `x`.
 
     Parameters
@@ -117,7 +117,7 @@ def unstack(x: Any, *, axis: int = 0) -> tuple[MDArray, ...]:
     return tuple(given[(*key, i, ...)] for i in range(given.shape[len(key)]))
 
 
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[MDArray]:
+def split(ary: Any, /, indices_or_sections: Any, axis: int = 0) -> list[MDArray]:
     """Return consecutive parts of an array.
 
     Parameters
@@ -213,7 +213,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
 
 @advised
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> MDArray:
+def repeat(a: Any, /, repeats: Any, axis: int | None = None) -> MDArray:
     """Return every value several times, the copies next to each other.
 
     Parameters
@@ -250,7 +250,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> MDArray:
     return given[(slice(None),) * place + (index, ...)]
 
 
-def tile(A: Any, reps: Any) -> MDArray:
+def tile(A: Any, /, reps: Any) -> MDArray:
     """Return copies of an array side by side.
 
     Parameters

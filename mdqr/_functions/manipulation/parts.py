@@ -77,7 +77,7 @@ def iscomplexobj(x: Any, /) -> bool:
 
 
 @documented(VIEW)
-def transpose(a: Any, axes: Any = None) -> MDArray:
+def transpose(a: Any, /, axes: Any = None) -> MDArray:
     """Return a view with permuted axes.
 
     Parameters
@@ -98,7 +98,7 @@ def transpose(a: Any, axes: Any = None) -> MDArray:
 
 
 @documented(VIEW)
-def ravel(a: Any, order: str = "C") -> MDArray:
+def ravel(a: Any, /, order: str = "C") -> MDArray:
     """Return the values as one axis: a view where the planes allow one.
 
     Parameters
@@ -123,7 +123,7 @@ def ravel(a: Any, order: str = "C") -> MDArray:
 
 
 @documented(NEW_ARRAY)
-def copy(a: Any, order: str = "K") -> MDArray:
+def copy(a: Any, /, order: str = "K") -> MDArray:
     """Return a copy, contiguous in C order.
 
     Parameters
@@ -139,7 +139,7 @@ def copy(a: Any, order: str = "K") -> MDArray:
 
 
 @documented(NEW_ARRAY)
-def delete(arr: Any, obj: Any, axis: int | None = None) -> MDArray:
+def delete(arr: Any, obj: Any, /, axis: int | None = None) -> MDArray:
     """Return an array without the values at some places.
 
     Parameters
@@ -165,7 +165,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> MDArray:
 
 
 @documented(delete)
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> MDArray:
+def insert(arr: Any, obj: Any, values: Any, /, axis: int | None = None) -> MDArray:
     """Return an array with values put in before some places.
 
     Parameters

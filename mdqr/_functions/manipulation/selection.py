@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @advised
-def take(a: Any, indices: Any, axis: int | None = None) -> MDArray:
+def take(a: Any, indices: Any, /, axis: int | None = None) -> MDArray:
     """Return the values at places along one axis.
 
     Parameters
@@ -56,7 +56,7 @@ def take(a: Any, indices: Any, axis: int | None = None) -> MDArray:
 
 
 @advised
-def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> MDArray:
+def take_along_axis(arr: Any, indices: Any, /, axis: int | None = -1) -> MDArray:
     """Return values at places that are given for every row along an axis.
 
     Parameters
@@ -107,7 +107,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> MDArray:
     return given[tuple(grid)]
 
 
-def nonzero(a: Any) -> tuple[Any, ...]:
+def nonzero(a: Any, /) -> tuple[Any, ...]:
     """Return the places of the values that are not zero, an array for each axis.
 
     Parameters
@@ -139,7 +139,7 @@ def nonzero(a: Any) -> tuple[Any, ...]:
 
 
 @documented(REDUCTION)
-def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def count_nonzero(a: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Any:
     """Return how many values are not zero.
 
     Parameters

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @documented(VIEW)
-def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> MDArray:
+def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> MDArray:
     """Return the values in another shape.
 
     Parameters
@@ -46,7 +46,7 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
 
 
 @documented(VIEW)
-def expand_dims(a: Any, axis: Any) -> MDArray:
+def expand_dims(a: Any, /, axis: Any) -> MDArray:
     """Return a view with new axes of length 1.
 
     Parameters
@@ -71,7 +71,7 @@ def expand_dims(a: Any, axis: Any) -> MDArray:
 
 
 @documented(VIEW)
-def squeeze(a: Any, axis: Any = None) -> MDArray:
+def squeeze(a: Any, /, axis: Any = None) -> MDArray:
     """Return a view without axes of length 1.
 
     Parameters
@@ -100,7 +100,7 @@ def squeeze(a: Any, axis: Any = None) -> MDArray:
     return given.transpose(*dropped, *kept)[(0,) * len(dropped) + (Ellipsis,)]
 
 
-def broadcast_to(array: Any, shape: Any) -> MDArray:
+def broadcast_to(array: Any, /, shape: Any) -> MDArray:
     """Return a read-only view whose values have `shape`.
 
     Parameters

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mdqr._core.promotion import promote
+from mdqr._core.with_precision import with_precision
 from mdqr._docstrings import documented
-from mdqr._errors import advised
 from mdqr._functions import comparison
 from mdqr._functions.manipulation.axes import operand
 from mdqr._functions.ordering.order import order_of, sorting_places
@@ -17,6 +17,7 @@ from mdqr._limbs import planes
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+    from mdqr._precision import Precision
 
 
 class UniqueAllResult(NamedTuple):
@@ -42,13 +43,13 @@ class UniqueInverseResult(NamedTuple):
     inverse_indices: Any
 
 
-@advised
-def unique_all(x: Any, /) -> UniqueAllResult:
+@with_precision
+def unique_all(x: Any, /, *, precision: Precision | str | None = None) -> UniqueAllResult:
     """Return the distinct values in order, where they are, and how often.
 
     Parameters
     ----------
-    x : MDArray
+    x : MDArray or array_like
         The values. Every NaN counts as a value of its own, 0 and -0 as one.
 
     Returns
@@ -71,8 +72,9 @@ def unique_all(x: Any, /) -> UniqueAllResult:
     return _unique(operand(x), equal_nan=False)
 
 
+@with_precision
 @documented(unique_all)
-def unique_counts(x: Any, /) -> UniqueCountsResult:
+def unique_counts(x: Any, /, *, precision: Precision | str | None = None) -> UniqueCountsResult:
     """Return the distinct values in order, and how often each is there.
 
     Returns
@@ -89,8 +91,9 @@ def unique_counts(x: Any, /) -> UniqueCountsResult:
     return UniqueCountsResult(found.values, found.counts)
 
 
+@with_precision
 @documented(unique_all)
-def unique_inverse(x: Any, /) -> UniqueInverseResult:
+def unique_inverse(x: Any, /, *, precision: Precision | str | None = None) -> UniqueInverseResult:
     """Return the distinct values in order, and which of them each value is.
 
     Returns
@@ -107,8 +110,9 @@ def unique_inverse(x: Any, /) -> UniqueInverseResult:
     return UniqueInverseResult(found.values, found.inverse_indices)
 
 
+@with_precision
 @documented(unique_all)
-def unique_values(x: Any, /) -> MDArray:
+def unique_values(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the distinct values in order.
 
     Returns
@@ -122,20 +126,22 @@ def unique_values(x: Any, /) -> MDArray:
     return unique_all(x).values
 
 
-@advised
+@with_precision
 def unique(
     ar: Any,
+    /,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
     *,
     equal_nan: bool = True,
+    precision: Precision | str | None = None,
 ) -> Any:
     """Return the distinct values in order.
 
     Parameters
     ----------
-    ar : MDArray
+    ar : MDArray or array_like
         The values, flattened.
     return_index, return_inverse, return_counts : bool, optional
         Whether to return the places of the first ones, which of them each value is, and how often
@@ -181,14 +187,21 @@ def _unique(x: MDArray, *, equal_nan: bool) -> UniqueAllResult:
     return UniqueAllResult(ordered[first], places[starts], inverse.reshape(x.shape), ends - starts)
 
 
-@advised
-def isin(element: Any, test_elements: Any, *, invert: bool = False) -> Any:
+@with_precision
+def isin(
+    element: Any,
+    test_elements: Any,
+    /,
+    *,
+    invert: bool = False,
+    precision: Precision | str | None = None,
+) -> Any:
     """Return which values are among others.
 
     Parameters
     ----------
     element, test_elements : MDArray or array_like
-        The values, and those to look for; at least one an `MDArray`.
+        The values, and those to look for.
     invert : bool, optional
         Whether to return which are not.
 
@@ -200,7 +213,7 @@ def isin(element: Any, test_elements: Any, *, invert: bool = False) -> Any:
     Raises
     ------
     TypeError
-        If neither is an `MDArray`.
+        If neither is an `MDArray` and `precision` is missing.
 
     Examples
     --------

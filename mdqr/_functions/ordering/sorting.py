@@ -8,8 +8,9 @@ import numpy as np
 
 from mdqr._core.axes import counted_axis, is_only_axis
 from mdqr._core.promotion import promote
+from mdqr._core.with_precision import with_precision
 from mdqr._docstrings import documented
-from mdqr._errors import advised, shown
+from mdqr._errors import shown
 from mdqr._functions.manipulation.axes import flip, moveaxis, operand
 from mdqr._functions.manipulation.selection import integers, take_along_axis
 from mdqr._functions.ordering.order import order_of, sorting_places
@@ -17,15 +18,23 @@ from mdqr._limbs import planes
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+    from mdqr._precision import Precision
 
 
-@advised
-def argsort(a: Any, axis: int | None = -1, *, descending: bool = False) -> Any:
+@with_precision
+def argsort(
+    a: Any,
+    /,
+    axis: int | None = -1,
+    *,
+    descending: bool = False,
+    precision: Precision | str | None = None,
+) -> Any:
     """Return the places that sort an array; equal values keep their order.
 
     Parameters
     ----------
-    a : MDArray
+    a : MDArray or array_like
         The values; NaN is larger than all others, complex values are in lexicographic order.
     axis : int or None, optional
         The axis; None: of the flattened array.
@@ -62,8 +71,16 @@ def argsort(a: Any, axis: int | None = -1, *, descending: bool = False) -> Any:
     return planes.namespace(rows._block).moveaxis(places, -1, place)
 
 
+@with_precision
 @documented(argsort)
-def sort(a: Any, axis: int | None = -1, *, descending: bool = False) -> MDArray:
+def sort(
+    a: Any,
+    /,
+    axis: int | None = -1,
+    *,
+    descending: bool = False,
+    precision: Precision | str | None = None,
+) -> MDArray:
     """Return the values in order, by exact comparison.
 
     Returns
@@ -82,8 +99,16 @@ def sort(a: Any, axis: int | None = -1, *, descending: bool = False) -> MDArray:
     return take_along_axis(given, argsort(given, axis, descending=descending), axis)
 
 
-@advised
-def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+@with_precision
+def searchsorted(
+    a: Any,
+    v: Any,
+    /,
+    side: str = "left",
+    sorter: Any = None,
+    *,
+    precision: Precision | str | None = None,
+) -> Any:
     """Return the places where values belong in a sorted vector.
 
     Parameters
@@ -91,7 +116,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     a : MDArray or array_like
         A vector in ascending order, NaN last.
     v : MDArray or array_like
-        The values; `a` or `v` is an `MDArray`.
+        The values.
     side : {"left", "right"}, optional
         Before or behind equal values.
     sorter : array_like of int, optional

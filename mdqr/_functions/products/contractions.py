@@ -11,7 +11,7 @@ import numpy as np
 from mdqr._backend import for_block
 from mdqr._core.axes import counted_axes, counted_axis
 from mdqr._core.promotion import Operands, common_shape, promote
-from mdqr._errors import advised
+from mdqr._core.with_precision import with_precision
 from mdqr._functions import elementwise
 from mdqr._functions.manipulation.axes import moveaxis
 from mdqr._functions.sequences import stack
@@ -19,16 +19,19 @@ from mdqr._limbs import planes
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+    from mdqr._precision import Precision
 
 
-@advised
-def tensordot(a: Any, b: Any, axes: Any = 2) -> MDArray:
-    """Return products of two arrays, summed over pairs of axes.
+@with_precision
+def tensordot(
+    a: Any, b: Any, /, axes: Any = 2, *, precision: Precision | str | None = None
+) -> MDArray:
+    """Return products summed over pairs of axes; `mdqr.linalg.tensordot` also takes floats alone.
 
     Parameters
     ----------
     a, b : MDArray or array_like
-        At least one an `MDArray`.
+        The operands.
     axes : int or pair of sequences of int, optional
         How many of the last axes of `a` meet the first ones of `b`, or which axes meet which.
 
@@ -74,13 +77,14 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> MDArray:
     return _matmul(ops, rows, columns)._reshaped(shape)
 
 
-def inner(a: Any, b: Any) -> MDArray:
+@with_precision
+def inner(a: Any, b: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return products summed over the last axes of two arrays.
 
     Parameters
     ----------
     a, b : MDArray or array_like
-        At least one an `MDArray`; a 0-d array multiplies the other one.
+        A 0-d array multiplies the other one.
 
     Returns
     -------
@@ -105,14 +109,16 @@ def inner(a: Any, b: Any) -> MDArray:
     return tensordot(a, b, axes=(-1, -1))
 
 
-@advised
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> MDArray:
-    """Return the inner products of vectors, with `x1` conjugated.
+@with_precision
+def vecdot(
+    x1: Any, x2: Any, /, *, axis: int = -1, precision: Precision | str | None = None
+) -> MDArray:
+    """Return inner products, `x1` conjugated; `mdqr.linalg.vecdot` also takes floats alone.
 
     Parameters
     ----------
     x1, x2 : MDArray or array_like
-        At least one an `MDArray`; the other axes broadcast.
+        The other axes broadcast.
     axis : int, optional
         The axis of the vectors, counted from the end.
 
@@ -146,13 +152,14 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> MDArray:
     return found._like(found._block[..., 0, 0])
 
 
-def kron(a: Any, b: Any) -> MDArray:
+@with_precision
+def kron(a: Any, b: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the Kronecker product: blocks of `b`, each multiplied by a value of `a`.
 
     Parameters
     ----------
     a, b : MDArray or array_like
-        At least one an `MDArray`; the one with fewer axes gets more in front.
+        The one with fewer axes gets more in front.
 
     Returns
     -------
@@ -162,7 +169,7 @@ def kron(a: Any, b: Any) -> MDArray:
     Raises
     ------
     TypeError
-        If none is an `MDArray`.
+        If none is an `MDArray` and `precision` is missing.
 
     Examples
     --------
@@ -181,13 +188,16 @@ def kron(a: Any, b: Any) -> MDArray:
     return products.reshape([m * n for m, n in zip(*shapes, strict=True)])
 
 
-def cross(a: Any, b: Any, *, axis: int = -1) -> MDArray:
-    """Return the cross products of vectors of three values.
+@with_precision
+def cross(
+    a: Any, b: Any, /, *, axis: int = -1, precision: Precision | str | None = None
+) -> MDArray:
+    """Return cross products of vectors of three values; `mdqr.linalg.cross` also takes floats.
 
     Parameters
     ----------
     a, b : MDArray or array_like
-        At least one an `MDArray`; they broadcast.
+        They broadcast.
     axis : int, optional
         The axis of the vectors.
 

@@ -5,21 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mdqr._core.axes import Axis
+from mdqr._core.with_precision import with_precision
 from mdqr._docstrings import REDUCTION, documented
 from mdqr._functions import reductions
 from mdqr._functions.manipulation.axes import operand
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+    from mdqr._precision import Precision
 
 
+@with_precision
 @documented(REDUCTION)
-def max(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
+def max(
+    a: Any,
+    /,
+    axis: Axis = None,
+    *,
+    keepdims: bool = False,
+    precision: Precision | str | None = None,
+) -> MDArray:
     """Return the largest value over all axes, one axis or several; NaN if one occurs.
 
     Parameters
     ----------
-    a : MDArray
+    a : MDArray or array_like
         The values; complex ones in lexicographic order.
 
     Raises
@@ -30,21 +40,37 @@ def max(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     >>> float(mdqr.max(mdqr.array([1, 3, 2], precision=mdqr.qd)))
     3.0
     """
-    return reductions.extreme("max", operand(a), axis, keepdims=keepdims)
+    return reductions.extreme("max", a, axis, keepdims=keepdims)
 
 
+@with_precision
 @documented(max)
-def min(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
+def min(
+    a: Any,
+    /,
+    axis: Axis = None,
+    *,
+    keepdims: bool = False,
+    precision: Precision | str | None = None,
+) -> MDArray:
     """Return the smallest value over all axes, one axis or several; NaN if one occurs.
 
     >>> float(mdqr.min(mdqr.array([1, 3, 2], precision=mdqr.qd)))
     1.0
     """
-    return reductions.extreme("min", operand(a), axis, keepdims=keepdims)
+    return reductions.extreme("min", a, axis, keepdims=keepdims)
 
 
+@with_precision
 @documented(REDUCTION)
-def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
+def argmax(
+    a: Any,
+    /,
+    axis: int | None = None,
+    *,
+    keepdims: bool = False,
+    precision: Precision | str | None = None,
+) -> Any:
     """Return the place of the first largest value, or of the first NaN.
 
     Parameters
@@ -65,21 +91,37 @@ def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
     >>> int(mdqr.argmax(mdqr.array([1, 3, 2], precision=mdqr.qd)))
     1
     """
-    return reductions.arg_extreme("argmax", operand(a), axis, keepdims=keepdims)
+    return reductions.arg_extreme("argmax", a, axis, keepdims=keepdims)
 
 
+@with_precision
 @documented(argmax)
-def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
+def argmin(
+    a: Any,
+    /,
+    axis: int | None = None,
+    *,
+    keepdims: bool = False,
+    precision: Precision | str | None = None,
+) -> Any:
     """Return the place of the first smallest value, or of the first NaN.
 
     >>> int(mdqr.argmin(mdqr.array([1, 3, 2], precision=mdqr.qd)))
     0
     """
-    return reductions.arg_extreme("argmin", operand(a), axis, keepdims=keepdims)
+    return reductions.arg_extreme("argmin", a, axis, keepdims=keepdims)
 
 
+@with_precision
 @documented(REDUCTION)
-def mean(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
+def mean(
+    a: Any,
+    /,
+    axis: Axis = None,
+    *,
+    keepdims: bool = False,
+    precision: Precision | str | None = None,
+) -> MDArray:
     """Return the arithmetic mean: the sum divided by the number of values.
 
     Returns
@@ -98,13 +140,21 @@ def mean(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     return reductions.mean(operand(a), axis, keepdims=keepdims)
 
 
+@with_precision
 @documented(REDUCTION)
-def any(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def any(
+    a: Any,
+    /,
+    axis: Axis = None,
+    *,
+    keepdims: bool = False,
+    precision: Precision | str | None = None,
+) -> Any:
     """Return whether any value is not zero.
 
     Parameters
     ----------
-    a : MDArray
+    a : MDArray or array_like
         The values; NaN is not zero.
 
     Returns
@@ -120,14 +170,22 @@ def any(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     >>> bool(mdqr.any(mdqr.array([0, 1], precision=mdqr.qd)))
     True
     """
-    return reductions.truth("any", operand(a), axis, keepdims=keepdims)
+    return reductions.truth("any", a, axis, keepdims=keepdims)
 
 
+@with_precision
 @documented(any)
-def all(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def all(
+    a: Any,
+    /,
+    axis: Axis = None,
+    *,
+    keepdims: bool = False,
+    precision: Precision | str | None = None,
+) -> Any:
     """Return whether no value is zero.
 
     >>> bool(mdqr.all(mdqr.array([0, 1], precision=mdqr.qd)))
     False
     """
-    return reductions.truth("all", operand(a), axis, keepdims=keepdims)
+    return reductions.truth("all", a, axis, keepdims=keepdims)

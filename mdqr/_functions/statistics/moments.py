@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from mdqr._core.axes import Axis, counted_axes, counted_axis, is_only_axis
 from mdqr._core.promotion import promote
+from mdqr._core.with_precision import with_precision
 from mdqr._docstrings import REDUCTION, documented
-from mdqr._errors import advised, warn_caller
+from mdqr._errors import warn_caller
 from mdqr._functions import elementwise, reductions
 from mdqr._functions.manipulation.axes import operand
 from mdqr._functions.manipulation.joining import vstack
@@ -16,18 +17,21 @@ from mdqr._functions.manipulation.shapes import broadcast_to
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+    from mdqr._precision import Precision
 
 
-@advised
+@with_precision
 @documented(REDUCTION)
 def var(
     a: Any,
+    /,
     axis: Axis = None,
     *,
     ddof: float = 0,
     keepdims: bool = False,
     mean: Any = None,
     correction: float | None = None,
+    precision: Precision | str | None = None,
 ) -> MDArray:
     """Return the variance: the sum of the squared distances from the mean, divided by a number.
 
@@ -35,7 +39,7 @@ def var(
 
     Parameters
     ----------
-    a : MDArray
+    a : MDArray or array_like
         The values; of complex ones the squares are of magnitudes.
     ddof : float, optional
         What is taken from the number of values to divide by: 1 for samples.
@@ -71,18 +75,22 @@ def var(
             return reductions.sum(given.real, places, keepdims=keepdims) / 0.0
     if mean is None:
         mean = reductions.sum(given, places, keepdims=True) / count
-    return reductions.sum(squares(given - mean), places, keepdims=keepdims) / max(count - ddof, 0)
+    distances = squares(elementwise.subtract(given, mean))
+    return reductions.sum(distances, places, keepdims=keepdims) / max(count - ddof, 0)
 
 
+@with_precision
 @documented(var)
 def std(
     a: Any,
+    /,
     axis: Axis = None,
     *,
     ddof: float = 0,
     keepdims: bool = False,
     mean: Any = None,
     correction: float | None = None,
+    precision: Precision | str | None = None,
 ) -> MDArray:
     """Return the standard deviation, the square root of the variance.
 
@@ -98,8 +106,17 @@ def std(
     return elementwise.sqrt(var(a, axis, **options))
 
 
+@with_precision
 @documented(REDUCTION)
-def average(a: Any, axis: int | None = None, weights: Any = None, returned: bool = False) -> Any:
+def average(
+    a: Any,
+    /,
+    axis: int | None = None,
+    weights: Any = None,
+    returned: bool = False,
+    *,
+    precision: Precision | str | None = None,
+) -> Any:
     """Return the mean of values that count differently.
 
     Parameters
@@ -144,18 +161,22 @@ def average(a: Any, axis: int | None = None, weights: Any = None, returned: bool
     return (mean, total) if returned else mean
 
 
+@with_precision
 def cov(
     m: Any,
+    /,
     y: Any = None,
     rowvar: bool = True,
     bias: bool = False,
     ddof: float | None = None,
+    *,
+    precision: Precision | str | None = None,
 ) -> MDArray:
     """Return the covariances of variables.
 
     Parameters
     ----------
-    m : MDArray
+    m : MDArray or array_like
         At most two axes; each row is a variable and each column an observation.
     y : MDArray or array_like, optional
         More variables.
@@ -197,8 +218,16 @@ def cov(
     return found._reshaped(()) if found.size == 1 else found
 
 
+@with_precision
 @documented(REDUCTION)
-def ptp(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
+def ptp(
+    a: Any,
+    /,
+    axis: Axis = None,
+    *,
+    keepdims: bool = False,
+    precision: Precision | str | None = None,
+) -> MDArray:
     """Return the range of values: the largest less the smallest.
 
     Raises

@@ -10,8 +10,9 @@ import numpy as np
 from mdqr._core.axes import Axis, counted_axes, is_only_axis
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import precisions_in, unwrapped
+from mdqr._core.with_precision import with_precision
 from mdqr._docstrings import REDUCTION, documented
-from mdqr._errors import advised, shown
+from mdqr._errors import shown
 from mdqr._functions import comparison, elementwise
 from mdqr._functions.creation import asarray
 from mdqr._functions.manipulation.axes import moveaxis, operand
@@ -19,6 +20,7 @@ from mdqr._functions.ordering.sorting import sort
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+    from mdqr._precision import Precision
 
 # The rank between two places, by the part of the way.
 _METHODS: dict[str, Callable[[Any], Any]] = {
@@ -29,15 +31,23 @@ _METHODS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@with_precision
 @documented(REDUCTION)
 def quantile(
-    a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
+    a: Any,
+    /,
+    q: Any,
+    axis: Axis = None,
+    *,
+    method: str = "linear",
+    keepdims: bool = False,
+    precision: Precision | str | None = None,
 ) -> MDArray:
     """Return values below which given parts of the values lie.
 
     Parameters
     ----------
-    a : MDArray
+    a : MDArray or array_like
         Real values.
     q : MDArray or array_like
         The parts, from 0 to 1; strings such as ``"0.1"`` are read as decimal numbers.
@@ -63,9 +73,17 @@ def quantile(
     return _quantile(given, _beside(given, q), axis, method, keepdims)
 
 
+@with_precision
 @documented(quantile)
 def percentile(
-    a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
+    a: Any,
+    /,
+    q: Any,
+    axis: Axis = None,
+    *,
+    method: str = "linear",
+    keepdims: bool = False,
+    precision: Precision | str | None = None,
 ) -> MDArray:
     """Return values below which given percentages of the values lie.
 
@@ -81,13 +99,21 @@ def percentile(
     return _quantile(given, _beside(given, q), axis, method, keepdims, whole=100)
 
 
+@with_precision
 @documented(REDUCTION)
-def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
+def median(
+    a: Any,
+    /,
+    axis: Axis = None,
+    *,
+    keepdims: bool = False,
+    precision: Precision | str | None = None,
+) -> MDArray:
     """Return the middle value, or the mean of the two in the middle.
 
     Parameters
     ----------
-    a : MDArray
+    a : MDArray or array_like
         The values; complex ones in lexicographic order.
 
     Returns
@@ -122,7 +148,6 @@ def _beside(a: MDArray, q: Any) -> MDArray:
     return asarray(q) if precisions_in(q) else asarray(q, precision=a.precision, device=a.device)
 
 
-@advised
 def _quantile(
     a: MDArray, q: MDArray, axis: Axis, method: str, keepdims: bool, whole: int = 1
 ) -> MDArray:

@@ -5,18 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mdqr._core.axes import counted_axis, is_only_axis
+from mdqr._core.with_precision import with_precision
 from mdqr._docstrings import REDUCTION, documented
-from mdqr._errors import advised
 from mdqr._functions import elementwise, filled, reductions
 from mdqr._functions.manipulation.axes import moveaxis, operand
 from mdqr._functions.sequences import concatenate
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+    from mdqr._precision import Precision
 
 
+@with_precision
 @documented(REDUCTION)
-def cumsum(a: Any, axis: int | None = None) -> MDArray:
+def cumsum(
+    a: Any, /, axis: int | None = None, *, precision: Precision | str | None = None
+) -> MDArray:
     """Return the running sums along an axis.
 
     Parameters
@@ -35,9 +39,11 @@ def cumsum(a: Any, axis: int | None = None) -> MDArray:
     return reductions.cumsum(operand(a), axis)
 
 
-@advised
+@with_precision
 @documented(cumsum)
-def cumprod(a: Any, axis: int | None = None) -> MDArray:
+def cumprod(
+    a: Any, /, axis: int | None = None, *, precision: Precision | str | None = None
+) -> MDArray:
     """Return the running products along an axis.
 
     Products over 2, 4, 8, ... neighbours: as many passes as the length has bits.
@@ -63,8 +69,16 @@ def cumprod(a: Any, axis: int | None = None) -> MDArray:
     return moveaxis(rows, -1, place)
 
 
+@with_precision
 @documented(REDUCTION)
-def cumulative_sum(x: Any, /, *, axis: int | None = None, include_initial: bool = False) -> MDArray:
+def cumulative_sum(
+    x: Any,
+    /,
+    *,
+    axis: int | None = None,
+    include_initial: bool = False,
+    precision: Precision | str | None = None,
+) -> MDArray:
     """Return the running sums along an axis, as the array API has them.
 
     Parameters
@@ -91,9 +105,15 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, include_initial: bool 
     return _cumulative("cumulative_sum", operand(x), axis, include_initial)
 
 
+@with_precision
 @documented(cumulative_sum)
 def cumulative_prod(
-    x: Any, /, *, axis: int | None = None, include_initial: bool = False
+    x: Any,
+    /,
+    *,
+    axis: int | None = None,
+    include_initial: bool = False,
+    precision: Precision | str | None = None,
 ) -> MDArray:
     """Return the running products along an axis, as the array API has them.
 

@@ -9,13 +9,12 @@ from mdqr._docstrings import documented
 from mdqr._functions import reductions
 from mdqr._functions.manipulation import axes as _axes
 from mdqr._functions.products import contractions
-from mdqr._limbs import planes
 from mdqr._precision import Precision
 from mdqr.linalg._shared.operands import as_array, gather
 
 
 def diagonal(x: Any, /, *, offset: int = 0, precision: Precision | str | None = None) -> MDArray:
-    """Return the diagonals of matrices, a view.
+    """Return a view of diagonals of the last two axes; `mdqr.diagonal`: of the first two.
 
     Parameters
     ----------
@@ -47,7 +46,7 @@ def diagonal(x: Any, /, *, offset: int = 0, precision: Precision | str | None = 
 
 @documented(diagonal)
 def trace(x: Any, /, *, offset: int = 0, precision: Precision | str | None = None) -> MDArray:
-    """Return the sums along the diagonals of matrices.
+    """Return the sums along diagonals of the last two axes; `mdqr.trace`: of the first two.
 
     Returns
     -------
@@ -57,12 +56,12 @@ def trace(x: Any, /, *, offset: int = 0, precision: Precision | str | None = Non
     >>> float(mdqr.linalg.trace(mdqr.eye(3, precision=mdqr.qd)))
     3.0
     """
-    return reductions.trace(as_array(x, precision), offset, -2, -1)
+    return reductions.trace(x, offset, -2, -1, precision=_answer(x, precision=precision))
 
 
 @documented(diagonal)
 def matrix_transpose(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
-    """Return a view with the last two axes swapped.
+    """Return a view with the last two axes swapped; `mdqr.matrix_transpose` takes no `precision`.
 
     Returns
     -------
@@ -75,17 +74,15 @@ def matrix_transpose(x: Any, /, *, precision: Precision | str | None = None) -> 
     return as_array(x, precision).mT
 
 
-def _pair(x1: Any, x2: Any, precision: Precision | str | None) -> tuple[MDArray, MDArray]:
-    inputs = gather(x1, x2, precision=precision)
-    first, second = (
-        inputs.wrap(planes.widen(block, inputs.is_complex, inputs.kind.limbs))
-        for block in inputs.blocks
-    )
-    return first, second
+def _answer(*operands: Any, precision: Precision | str | None) -> Precision | str | None:
+    """Return the precision of the answer; None where it is the highest of the arrays."""
+    if precision is None and any(isinstance(x, MDArray) for x in operands):
+        return None
+    return gather(*operands, precision=precision, trimmed=False).precision
 
 
 def outer(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
-    """Return all products of values of two vectors.
+    """Return all products of values of two vectors; `mdqr.outer` flattens other arrays.
 
     Parameters
     ----------
@@ -110,16 +107,17 @@ def outer(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> M
     >>> mdqr.linalg.outer([1.0, 2.0], [3.0, 4.0, 5.0], precision=mdqr.qd).shape
     (2, 3)
     """
-    left, right = _pair(x1, x2, precision)
-    if left.ndim != 1 or right.ndim != 1:
-        raise ValueError(f"outer needs two vectors; got shapes {left.shape} and {right.shape}")
-    return reductions.outer(left, right)
+    inputs = gather(x1, x2, precision=precision, trimmed=False)
+    left, right = inputs.shape(0), inputs.shape(1)
+    if len(left) != 1 or len(right) != 1:
+        raise ValueError(f"outer needs two vectors; got shapes {left} and {right}")
+    return reductions.outer(x1, x2, precision=inputs.precision)
 
 
 def cross(
     x1: Any, x2: Any, /, *, axis: int = -1, precision: Precision | str | None = None
 ) -> MDArray:
-    """Return the cross products of vectors of three values; see `mdqr.cross`.
+    """Return cross products; unlike `mdqr.cross` also of floats alone, in precision d.
 
     Parameters
     ----------
@@ -146,13 +144,14 @@ def cross(
     >>> mdqr.linalg.cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], precision=mdqr.qd).to_numpy()
     array([0., 0., 1.])
     """
-    return contractions.cross(*_pair(x1, x2, precision), axis=axis)
+    answer = _answer(x1, x2, precision=precision)
+    return contractions.cross(x1, x2, axis=axis, precision=answer)
 
 
 def vecdot(
     x1: Any, x2: Any, /, *, axis: int = -1, precision: Precision | str | None = None
 ) -> MDArray:
-    """Return the inner products of vectors, with `x1` conjugated; see `mdqr.vecdot`.
+    """Return inner products; unlike `mdqr.vecdot` also of floats alone, in precision d.
 
     Parameters
     ----------
@@ -179,13 +178,14 @@ def vecdot(
     >>> float(mdqr.linalg.vecdot([1.0, 2.0], [3.0, 4.0], precision=mdqr.qd))
     11.0
     """
-    return contractions.vecdot(*_pair(x1, x2, precision), axis=axis)
+    answer = _answer(x1, x2, precision=precision)
+    return contractions.vecdot(x1, x2, axis=axis, precision=answer)
 
 
 def tensordot(
     x1: Any, x2: Any, /, *, axes: Any = 2, precision: Precision | str | None = None
 ) -> MDArray:
-    """Return products of two arrays, summed over pairs of axes; see `mdqr.tensordot`.
+    """Return products summed over axes; unlike `mdqr.tensordot` also of floats alone, in d.
 
     Parameters
     ----------
@@ -212,4 +212,5 @@ def tensordot(
     >>> float(mdqr.linalg.tensordot([1.0, 2.0], [3.0, 4.0], axes=1, precision=mdqr.qd))
     11.0
     """
-    return contractions.tensordot(*_pair(x1, x2, precision), axes=axes)
+    answer = _answer(x1, x2, precision=precision)
+    return contractions.tensordot(x1, x2, axes=axes, precision=answer)

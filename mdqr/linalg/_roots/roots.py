@@ -94,7 +94,7 @@ def roots(
     -------
     RootsResult
         The fields `roots`, always complex, `error_bound` and `multiplicity`, and the attribute
-        `info`. `mdqr.roots` returns the roots alone.
+        `info`. `numpy.roots` of an `MDArray` gives the field `roots` alone.
 
     Raises
     ------
