@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple, NoReturn
 
@@ -15,12 +16,14 @@ from mdqr.linalg._inverse.approximate_inverse import ApproximateInverse, U
 from mdqr.linalg._inverse.rounds import approximate_inverse
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.data_error import Errors, operand_errors
-from mdqr.linalg._shared.operands import Inputs
-from mdqr.linalg._solve.system import Scaled, System
+from mdqr.linalg._shared.operands import Inputs, precision_for
+from mdqr.linalg._solve.system import Scaled, System, triangle_of
 from mdqr.linalg._solve.wide import Wide
 
 # Conditions up to which products in float64 bound what they leave closely.
 _FLOAT64 = 2.0**30
+# For the rounding of float64; and departures from orthogonality that need no more limbs.
+_UP, _SMALL = 1 + 2.0**-30, 2.0**-10
 NAMES = ("a", "b", "weights")
 
 
@@ -173,7 +176,7 @@ def moved(system: System, b: Scaled, r: Scaled, x: Block, errors: DataErrors) ->
     rate = scaling.largest((rows @ of_a).sum(axis=-1), -1, 0.0)
     rate = (rate + of_weights)[..., None, None]
     found = (by_fit + by_residual / (1.0 - rate)) / (1.0 - rate)
-    found = xp.where(rate < 1.0, found, xp.inf)
+    found = xp.where(rate < 1.0, found * _UP, xp.inf)
     return xp.ldexp(found, system.powers[..., :, None] + unit)
 
 
@@ -215,7 +218,7 @@ def moved_shortest(system: Wide, b: Scaled, x: Block, errors: DataErrors) -> Blo
     rate = scaling.largest((of_a @ xp.ldexp(rows, system.squared)).sum(axis=-1), -1, 0.0)
     rate = rate[..., None, None]
     moved = (rows @ change + across) / (1.0 - rate)
-    return xp.ldexp(xp.where(rate < 1.0, moved, xp.inf), shift)
+    return xp.ldexp(xp.where(rate < 1.0, moved * _UP, xp.inf), shift)
 
 
 def _inverses(system: System) -> tuple[Block, Block]:
@@ -226,16 +229,49 @@ def _inverses(system: System) -> tuple[Block, Block]:
         root = to_native(xp, system.root, kind.is_complex)
         a = root * a
     found = _inverse_of(system, a) if a.size else None
-    if found is None:
-        inverse = system.triangle.solve(system.identity())
-        q = system.form_q().swapaxes(-1, -2)
-        rows, normal = (
-            system.size(system.backend.matmul(inverse, right, conj_b=kind.is_complex, kind=kind))
-            for right in (q, inverse.swapaxes(-1, -2))
-        )
-    else:
-        rows, normal = _of_float64(found, a)
+    rows, normal = _of_factors(system) if found is None else _of_float64(found, a)
     return rows * xp.abs(root).swapaxes(-1, -2) if system.root is not None else rows, normal
+
+
+def _of_factors(system: System) -> tuple[Block, Block]:
+    """Return the moduli of ``A^+`` and ``(A^H A)^-1`` with what the inverse of R leaves.
+
+    With X near ``R^-1``, ``B = A X`` and ``I - B^H B`` of norm g < 1 is ``A^+ = X (I + L) B^H`` and
+    ``(A^H A)^-1 = X (I + L) X^H``, L the sum of powers of ``I - B^H B``. More limbs where those of
+    the work leave a large g; infinite or NaN where no precision leaves less than 1.
+    """
+    field, xp = system.kind.is_complex, system.backend.xp
+    kind, factors = system.kind, system.factors
+    # Entries of the product with the roots are rounded.
+    of_root = 0.0 if system.root is None else 8 * precision_for(kind.limbs).eps
+    while True:
+        triangle = triangle_of(factors, system.caller, Checks(ignore=True), system.line)
+        x = triangle.solve(system.identity())
+        a = planes.widen(system.weighted_matrix, field, kind.limbs)
+        b = system.backend.matmul(a, x, kind=kind)
+        b_adjoint, x_adjoint = planes.adjoint(b, field), planes.adjoint(x, field)
+        unit = (8 * sum(a.shape[-2:]) + 64) * precision_for(kind.limbs).eps
+        size_x, size_b = system.size(x), system.size(b)
+        off = (unit + of_root) * (system.size(a) @ size_x) + unit * size_b
+        one = kind.identity(xp, b.shape[kind.lead : -2] + x.shape[-2:])
+        left = system.size(system.backend.matmul(b_adjoint, b, c=one, subtract=True, kind=kind))
+        turned_b = (size_b + off).swapaxes(-1, -2)
+        left = left + unit * (turned_b @ size_b + xp.eye(x.shape[-1]))
+        left = left + turned_b @ off + off.swapaxes(-1, -2) @ size_b
+        lengths = left.sum(axis=-1, keepdims=True)
+        norm = scaling.largest(lengths, (-2, -1), 0.0, keepdims=True)
+        more = precision_for(kind.limbs).next
+        if more.limbs == kind.limbs or fetch((norm < _SMALL).all())[0]:
+            break
+        kind = kind._replace(limbs=more.limbs)
+        factors = replace(system, kind=kind, a=a, root=None, callback=None).factors
+    powers = left + lengths * scaling.largest(left, -2, 0.0, keepdims=True) / (1.0 - norm)
+    powers = xp.where(norm < 1.0, powers, xp.inf)
+    rows = system.size(system.backend.matmul(x, b_adjoint, kind=kind))
+    rows = rows + size_x @ (powers @ turned_b + off.swapaxes(-1, -2) + unit * turned_b)
+    normal = system.size(system.backend.matmul(x, x_adjoint, kind=kind))
+    normal = normal + size_x @ (powers + unit * xp.eye(x.shape[-1])) @ size_x.swapaxes(-1, -2)
+    return rows, normal
 
 
 def _inverse_of(system: System, a: Block) -> ApproximateInverse | None:

@@ -97,12 +97,21 @@ ANSWERS = (
 )
 
 # For all data within their errors.
+_BY_FACTORS = (
+    Tests(
+        "tests/solve/test_data_error.py::"
+        "test_errors_of_inverses_that_most_of_the_precision_takes_are_in_the_bound",
+        "all bits-{}",
+    ),
+)
 _WITHIN = (data.TALL, data.SOLVE, data.INV)
 DATA = (
     Mutant(_SOLVE + "data_error:moved", _WITHIN),
     Mutant(_SOLVE + "data_error:solution_error", _WITHIN),
     Mutant(_SOLVE + "data_error:_inverses", _WITHIN, "0"),
     Mutant(_SOLVE + "data_error:_inverses", _WITHIN, "1"),
+    Mutant(_SOLVE + "data_error:_of_factors", _BY_FACTORS, "0"),
+    Mutant(_SOLVE + "data_error:_of_factors", _BY_FACTORS, "1"),
     Mutant(_SOLVE + "data_error:_of_float64", _WITHIN, "0"),
     Mutant(_SOLVE + "data_error:_of_float64", _WITHIN, "1"),
     Mutant(_SOLVE + "data_error:moved_shortest", (data.WIDE,)),
