@@ -179,7 +179,7 @@ def refinement(info: Any, *, ax: Any = None) -> Any:
     if not history.size:
         raise ValueError(
             "refinement: no step was recorded: systems of at most 64 unknowns are one kernel call, "
-            'unless lstsq gets a callback, or method="householder"'
+            'unless lstsq reports progress, or method="householder"'
         )
     ax = _axes(ax)
     ax.semilogy(np.arange(1, len(history) + 1), _positive(history), "o-", markersize=4)

@@ -163,9 +163,9 @@ class Problem:
             yield "thin", thin(lambda: rows_left(k, p), qr_delete, k, p, **forced)
         else:
             u = draw(self.m, p, 2)
-            yield "R", r_alone(qr_insert, u, k, "col", columns=n + p, A=self.ab, **forced)
+            yield "R", r_alone(qr_insert, u, k, "col", columns=n + p, a=self.ab, **forced)
             known = a if method == "auto" else None
-            yield "thin", thin(lambda: b, qr_insert, u, k, "col", A=known, **forced)
+            yield "thin", thin(lambda: b, qr_insert, u, k, "col", a=known, **forced)
 
     def fresh(self, cell: Cell) -> dict[str, float]:
         """Return the seconds of fresh factorisations of the updated [A b], with the solution."""

@@ -107,7 +107,7 @@ def _forms(
         yield from calls(Q, R, a, draw, p, functions)
         return
     yield "insert row", partial(qr_insert, None, R, draw(p, n), 0)
-    yield "insert col", partial(qr_insert, None, R, draw(m, p), n // 2, "col", A=a)
+    yield "insert col", partial(qr_insert, None, R, draw(m, p), n // 2, "col", a=a)
     yield "delete row", partial(qr_delete, None, R, 0, p, u=a[:p])
     yield "delete col", partial(qr_delete, None, R, (n - p) // 2, p, "col")
 

@@ -94,13 +94,21 @@ def array_function(function: Function, types: Any, arguments: Any, options: Any)
     answer = FUNCTIONS.get(function) or _from_linalg(function)
     if answer is None:
         raise TypeError(missing(name))
-    if options:  # NumPy takes data by name, too
-        for key in _names_of_data(function, answer)[len(arguments) :]:
-            if key not in options:
-                break
-            arguments, options = (*arguments, options[key]), {**options}
-            del options[key]
+    if options:
+        arguments, options = _by_position(function, answer, arguments, options)
     return answer(*arguments, **options)
+
+
+def _by_position(
+    function: Function, answer: Function, arguments: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return a call with the data in their places that NumPy takes by name, too."""
+    given, rest = list(arguments), dict(options)
+    for name in _names_of_data(function, answer)[len(given) :]:
+        if name not in rest:
+            break
+        given.append(rest.pop(name))
+    return tuple(given), rest
 
 
 @cache

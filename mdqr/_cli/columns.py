@@ -15,8 +15,7 @@ from mdqr._io.loadtxt import Table, read_table
 from mdqr._io.rows import CellError
 from mdqr._limbs.planes import narrow
 from mdqr._precision import Precision
-
-Callback = Callable[[str, int, int | None], object]
+from mdqr._progress import Reporter
 
 STDIN = "-"
 _ADVICE = "--drop-missing leaves such rows out"
@@ -71,7 +70,7 @@ def read_columns(
     precision: Precision,
     layout: Layout,
     choose: Callable[[tuple[str, ...]], Sequence[str]],
-    callback: Callback,
+    report: Reporter,
 ) -> Columns:
     """Read the columns that `choose` picks from the names of all, each once.
 
@@ -92,7 +91,7 @@ def read_columns(
         header=layout.header is not False,
         usecols=lambda names: list(dict.fromkeys(choose(names))),
         names_without_header="c",
-        callback=callback,
+        report=report,
     )
     table, dropped = _without_missing(table) if layout.drop_missing else (table, 0)
     _check_values(name, table)

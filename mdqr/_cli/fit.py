@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._cli.columns import Callback, Columns, Layout, name_of, read_columns
+from mdqr._cli.columns import Columns, Layout, name_of, read_columns
 from mdqr._cli.digits import Digits, Problem
 from mdqr._cli.model import ColumnModel, Model, formula_model
 from mdqr._convert.strings import TextError, strings_to_block
 from mdqr._errors import shortened
 from mdqr._io.rows import CellError
 from mdqr._precision import Precision
+from mdqr._progress import Reporter
 
 
 @dataclass
@@ -62,7 +63,7 @@ class Choice:
 
 
 def read_problem(
-    file: str, precision: Precision, choice: Choice, layout: Layout, callback: Callback
+    file: str, precision: Precision, choice: Choice, layout: Layout, report: Reporter
 ) -> tuple[Problem, Model, Columns]:
     """Read the columns of a model from a file.
 
@@ -88,7 +89,7 @@ def read_problem(
         wanted = [*found[0].variables, *found[0].wanted]
         return wanted if choice.weights is None else [*wanted, choice.weights]
 
-    columns = read_columns(file, precision, layout, choose, callback)
+    columns = read_columns(file, precision, layout, choose, report)
     (model,) = found
     rows, coefficients = len(columns.lines), len(model.names)
     if rows < coefficients:
@@ -184,7 +185,7 @@ def _are_numbers(names: tuple[str, ...]) -> bool:
 # -- the solution ----------------------------------------------------------------------------
 
 
-def solve(problem: Problem, model: Model, columns: Columns, callback: Callback) -> Fit:
+def solve(problem: Problem, model: Model, columns: Columns, report: Reporter) -> Fit:
     """Solve in the target precision, and in float64 for comparison."""
     from mdqr.linalg import lstsq
 
@@ -196,7 +197,7 @@ def solve(problem: Problem, model: Model, columns: Columns, callback: Callback) 
             problem.b,
             weights=problem.weights,
             data_error=problem.data_error,
-            callback=callback,
+            progress=report,
         )
         errors = result.info.standard_errors()
         seconds = time.perf_counter() - start

@@ -7,7 +7,6 @@ import io
 import os
 import re
 import sys
-import time
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from typing import Any, NoReturn, TextIO
@@ -25,11 +24,11 @@ from mdqr._cli.predict import predict_file, residuals_of
 from mdqr._cli.report import printable, record_table, report, table
 from mdqr._errors import shortened
 from mdqr._precision import PRECISIONS, as_precision
+from mdqr._progress import Bar
 
 _BAD_INPUT = 2
 _NO_ANSWER = 1
 _INTERRUPTED = 130
-_PATIENCE = 1.0  # seconds without a progress bar
 
 _DESCRIPTION = "Least squares and power series in more precision than float64 has."
 _EXIT = "Exit code: 0, or 1 if there is no answer, 2 for bad input."
@@ -154,15 +153,15 @@ def _lstsq(options: argparse.Namespace) -> int:
     precision = as_precision(options.precision)
     layout = lstsq_options.layout_of(options)
     choice = lstsq_options.choice_of(options)
-    with _Progress() as progress:
-        problem, model, columns = read_problem(options.file, precision, choice, layout, progress)
+    with Bar() as bar:
+        problem, model, columns = read_problem(options.file, precision, choice, layout, bar)
         try:
-            fit = solve(problem, model, columns, progress)
+            fit = solve(problem, model, columns, bar)
         except np.linalg.LinAlgError as error:
             raise np.linalg.LinAlgError(_named(str(error), problem.names)) from None
         results = Results(name_of(options.file), fit)
         if options.predict is not None:
-            found = predict_file(fit, options.predict, layout, options.level, progress)
+            found = predict_file(fit, options.predict, layout, options.level, bar)
             results.predictions = found
         if options.residuals:
             results.residuals = residuals_of(fit)
@@ -183,8 +182,8 @@ def _lstsq(options: argparse.Namespace) -> int:
 
 
 def _series(options: argparse.Namespace) -> int:
-    with _Progress() as progress:
-        found, messages = series_command.expand(options, progress)
+    with Bar() as bar:
+        found, messages = series_command.expand(options, bar)
     _say(f"{series_command.text_of(found)}\n", sys.stdout)
     for message in messages:
         _say(f"mdqr: warning: {printable(message)}\n", sys.stderr)
@@ -203,35 +202,3 @@ def _named(message: str, names: Sequence[str]) -> str:
 
     message = re.sub(r"precision=mdqr\.", "--precision ", message)
     return re.sub(r"\bcolumn (\d+)", name, message)
-
-
-class _Progress:
-    """A bar on the terminal for what takes longer than a second; nothing elsewhere."""
-
-    def __init__(self) -> None:
-        self._start = time.monotonic()
-        self._bar: Any = None
-        self._stage: str | None = None
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._close()
-
-    def __call__(self, stage: str, done: int, total: int | None) -> None:
-        from tqdm import tqdm
-
-        if stage != self._stage:
-            self._close()
-            self._stage = stage
-            wait = max(0.0, self._start + _PATIENCE - time.monotonic())
-            self._bar = tqdm(
-                desc=stage, total=total, delay=wait, leave=False, disable=None, file=sys.stderr
-            )
-        self._bar.update(done - self._bar.n)
-
-    def _close(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._cli.columns import Callback, Columns, Layout, read_columns
+from mdqr._cli.columns import Columns, Layout, read_columns
 from mdqr._cli.digits import STATISTIC_DIGITS
 from mdqr._cli.fit import Fit
 from mdqr._functions.elementwise import abs as absolute
 from mdqr._functions.elementwise import sqrt
+from mdqr._progress import Reporter
 
 
 @dataclass
@@ -54,7 +55,7 @@ class Residuals:
 
 
 def predict_file(
-    fit: Fit, file: str, layout: Layout, level: float, callback: Callback
+    fit: Fit, file: str, layout: Layout, level: float, report: Reporter
 ) -> Predictions:
     """Return predictions for the rows of a file that has the columns of the model.
 
@@ -64,7 +65,7 @@ def predict_file(
         As `mdqr._cli.columns.read_columns`.
     """
     columns = read_columns(
-        file, fit.problem.precision, layout, lambda _: fit.model.variables, callback
+        file, fit.problem.precision, layout, lambda _: fit.model.variables, report
     )
     return predict(fit, columns, level)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from mdqr._cli.report import HEAD, printable, table
 from mdqr._precision import PRECISIONS
+from mdqr._progress import Reporter
 
 DESCRIPTION = """\
 Expand the solution of a polynomial system in powers of its parameter. The file has an equation a
@@ -20,8 +21,6 @@ line, or is a text of PHCpack or Bertini. As many digits of a coefficient are pr
 _PLOTS = (".pdf", ".png", ".svg")
 _ENDINGS = (".json", *_PLOTS)
 _MOST_DIGITS = 40
-
-Callback = Callable[[str, int, int], object]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +67,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def expand(options: argparse.Namespace, callback: Callback) -> tuple[Any, list[str]]:
+def expand(options: argparse.Namespace, report: Reporter) -> tuple[Any, list[str]]:
     """Return the solution, and what was warned of.
 
     Raises
@@ -97,7 +96,7 @@ def expand(options: argparse.Namespace, callback: Callback) -> tuple[Any, list[s
             precision=options.precision,
             t0=options.t0,
             verify=options.verify,
-            callback=callback,
+            progress=report,
         )
     return found, [str(warning.message) for warning in caught]
 

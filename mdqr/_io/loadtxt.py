@@ -20,12 +20,13 @@ from mdqr._io.form import Form
 from mdqr._io.opened import opened
 from mdqr._io.rows import CellError, Rows, read_rows
 from mdqr._precision import Precision, as_precision
+from mdqr._progress import Reporter
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
 
 Columns = str | int | Sequence[str | int]
-Progress = Callable[[str, int, int | None], object]
+
 
 _NAMES = 20  # names that a message lists
 
@@ -155,18 +156,18 @@ def read_table(
     header: bool = False,
     usecols: Columns | Callable[[tuple[str, ...]], Columns] | None = None,
     names_without_header: str | None = None,
-    callback: Progress | None = None,
+    report: Reporter | None = None,
 ) -> Table:
     """Read columns of a file as limbs; `loadtxt` describes the parameters.
 
     `name` stands for the file in messages. `usecols` may be a function of the names of all
     columns. Without a header they are called `names_without_header` and their index, if it is
     given.
-    `callback` is called as ``callback("reading", rows, None)`` after each few thousand rows.
+    `report` is called as ``report("reading", rows, None)`` after each few thousand rows.
     """
     name = name or _name_of(file)
     form = form or Form()
-    reading = _Reading(name, limbs, form, callback)
+    reading = _Reading(name, limbs, form, report)
     with _readable(reading, form), opened(file, form) as blocks:
         head = reading.head(blocks, header)
         if head is None:
@@ -252,9 +253,9 @@ def _place(wanted: str | int, names: tuple[str, ...], width: int, name: str, lin
 class _Reading:
     """The pieces of a table that grows, block by block."""
 
-    def __init__(self, name: str, limbs: int, form: Form, callback: Progress | None) -> None:
+    def __init__(self, name: str, limbs: int, form: Form, report: Reporter | None) -> None:
         self.name, self.limbs, self.rows = name, limbs, 0
-        self._form, self._callback = form, callback
+        self._form, self._report = form, report
         self._pieces: list[tuple[np.ndarray, np.ndarray | None]] = []
         self._lines: list[np.ndarray] = []
         self._blocks: Iterator[Block] = iter(())
@@ -332,8 +333,8 @@ class _Reading:
         self._lines.append(lines)
         self._pieces.append((real, imag))
         self.rows += len(lines)
-        if self._callback is not None:
-            self._callback("reading", self.rows, None)
+        if self._report is not None:
+            self._report("reading", self.rows, None)
 
     def _rounded(
         self,

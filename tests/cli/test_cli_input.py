@@ -15,6 +15,7 @@ from cli_runs import LONGLEY, ROOT, write
 
 from mdqr._cli import main
 from mdqr._precision import PRECISIONS
+from mdqr._progress import Bar
 
 # -- bad input -------------------------------------------------------------------------------
 
@@ -273,7 +274,7 @@ def test_progress_only_on_a_terminal_and_when_slow(monkeypatch):
         (io.StringIO(), 1.1, False),
     ]:
         monkeypatch.setattr(sys, "stderr", stream)
-        with main._Progress() as progress:
+        with Bar() as progress:
             progress("reading", 1, None)
             progress("qr", 1, 4)
             time.sleep(pause)

@@ -190,9 +190,9 @@ def test_what_is_not_finite(multiple):
     assert np.isnan(qr(a, "r", pivoting=True, check=False)[0].to_numpy()).any()
 
 
-def test_callback_counts_columns(multiple, rng):
+def test_progress_counts_columns(multiple, rng):
     seen = []
-    qr(cases.random(9, 6, multiple, float, rng), pivoting=True, callback=lambda *x: seen.append(x))
+    qr(cases.random(9, 6, multiple, float, rng), pivoting=True, progress=lambda *x: seen.append(x))
     assert seen[-1] == ("factor", 6, 6)
 
 

@@ -260,9 +260,9 @@ def test_integers_of_numpy_are_tile_widths(tile, rng):
 
 
 @pytest.mark.parametrize("function", [qr, qr_factor])
-def test_callbacks_must_be_callable(function):
-    with pytest.raises(TypeError, match=rf"^{function.__name__}: callback must be callable.*int"):
-        function(np.eye(2), callback=1)
+def test_progress_must_be_callable(function):
+    with pytest.raises(TypeError, match=rf"^{function.__name__}: progress must be .*callable.*int"):
+        function(np.eye(2), progress=1)
 
 
 def test_vectors_are_refused():
@@ -307,9 +307,9 @@ def test_views_of_any_strides(multiple, dtype, rng):
         assert_same_bits(qr(view).R, qr(view.copy()).R)
 
 
-def test_callback_counts_the_columns(multiple):
+def test_progress_counts_the_columns(multiple):
     calls = []
-    qr(mdqr.eye(10, precision=multiple), tile=4, callback=lambda *call: calls.append(call))
+    qr(mdqr.eye(10, precision=multiple), tile=4, progress=lambda *call: calls.append(call))
     assert calls == [("factor", 4, 10), ("factor", 8, 10), ("factor", 10, 10)]
 
 

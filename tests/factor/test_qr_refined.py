@@ -260,9 +260,9 @@ def test_nothing_to_factor(multiple, shape):
     assert [x.shape for x in found] == [x.shape for x in known]
 
 
-def test_callback_hears_of_every_sweep(multiple, rng):
+def test_progress_hears_of_every_sweep(multiple, rng):
     seen = []
-    refine(cases.random(20, 12, multiple, float, rng), callback=lambda *call: seen.append(call))
+    refine(cases.random(20, 12, multiple, float, rng), progress=lambda *call: seen.append(call))
     stages, done, totals = zip(*seen, strict=True)
     assert set(stages) == {"refine"}
     assert list(done) == list(range(1, len(seen) + 1))
@@ -314,7 +314,7 @@ def test_no_more_sweeps_than_digits_take(multiple, dtype, cond, rng):
     """Each doubles the bits, from 27 at least: limbs cut off Q, or a poor start, cost one."""
     sweeps = []
     a = cases.random(60, 50, multiple, dtype, rng, cond=cond)
-    refine(a, callback=lambda *call: sweeps.append(call))
+    refine(a, progress=lambda *call: sweeps.append(call))
     assert len(sweeps) <= 1 + ceil(log2(multiple.limbs))
 
 

@@ -1,4 +1,4 @@
-"""Triangular solutions and LU whose products go through residues: bounds, order, callbacks."""
+"""Triangular solutions and LU whose products go through residues: bounds, order, progress."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_triangles(precision, dtype, lower, trans, used, rng):
     b = full((ORDER, COLUMNS), precision, dtype, rng)
     seen = []
     x = linalg.solve_triangular(
-        a, b, trans, lower=lower, callback=lambda _, done, total: seen.append((done, total))
+        a, b, trans, lower=lower, progress=lambda _, done, total: seen.append((done, total))
     )
     assert used
     assert [total for _, total in seen] == [ORDER] * len(seen)
@@ -96,7 +96,7 @@ def test_qr_in_wide_tiles(precision, dtype, grade, used, rng, monkeypatch):
         monkeypatch.setattr(tuning, name, value)
     a = full((120, 100), precision, dtype, rng) * np.ldexp(1.0, np.arange(100) % 3 * grade)
     seen = []
-    q, r = linalg.qr(a, callback=lambda _, done, total: seen.append((done, total)))
+    q, r = linalg.qr(a, progress=lambda _, done, total: seen.append((done, total)))
     assert used
     assert seen[:2] == [(40, 100), (80, 100)]
     limit = 20 * 100

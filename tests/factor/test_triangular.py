@@ -194,16 +194,16 @@ def test_integers_of_numpy_say_which_matrix(trans, rng):
 
 
 @pytest.mark.parametrize("lower", [False, True])
-def test_callback_counts_the_rows(precision, lower, rng):
+def test_progress_counts_the_rows(precision, lower, rng):
     a = triangular(70, precision, float, rng, lower)
     b = cases.random(70, 1, precision, float, rng)
     calls = []
-    x = solve_triangular(a, b, lower=lower, callback=lambda *call: calls.append(call))
+    x = solve_triangular(a, b, lower=lower, progress=lambda *call: calls.append(call))
     assert_same_bits(x, solve_triangular(a, b, lower=lower))
     assert [stage for stage, _, _ in calls] == ["substitute"] * len(calls)
     done = [count for _, count, _ in calls]
     assert len(done) > 1
     assert done == sorted(set(done))
     assert calls[-1] == ("substitute", 70, 70)
-    with pytest.raises(TypeError, match=r"^solve_triangular: callback must be callable.*got int"):
-        solve_triangular(a, b, lower=lower, callback=3)
+    with pytest.raises(TypeError, match=r"^solve_triangular: progress must be .*callable.*got int"):
+        solve_triangular(a, b, lower=lower, progress=3)

@@ -100,10 +100,10 @@ def test_a_solution_beyond_the_range_is_refused_on_the_slow_way(precision):
         solve_triangular(a, [2.0**-1000, np.inf])
 
 
-def test_callback_of_the_slow_way(precision):
+def test_progress_of_the_slow_way(precision):
     calls = []
     b = mdqr.array(["1e300", "1e-30"], precision=precision)
-    solve_triangular(mdqr.eye(2, precision=precision), b, callback=lambda *call: calls.append(call))
+    solve_triangular(mdqr.eye(2, precision=precision), b, progress=lambda *call: calls.append(call))
     assert calls[-2:] == [("substitute", 1, 2), ("substitute", 2, 2)]
 
 

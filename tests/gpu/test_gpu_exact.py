@@ -182,7 +182,7 @@ def test_devices_with_batches_and_runs_of_terms(others, rng, monkeypatch):
     a = cases.to_device(draw(rng, mdqr.dd, (2, 300 * (len(others) + 1), 200), float))
     b = cases.to_device(draw(rng, mdqr.dd, (200, 70), float))
     heard = []
-    found = matmul(a, b, method="exact", devices=others, callback=lambda *x: heard.append(x))
+    found = matmul(a, b, method="exact", devices=others, progress=lambda *x: heard.append(x))
     cases.assert_same(found, matmul(a, b, method="exact"))
     assert heard[-1][1:] == (420, 420)
 

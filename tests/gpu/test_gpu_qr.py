@@ -54,7 +54,7 @@ def test_auto_refines_large_matrices(multiple, dtype, rng, monkeypatch):
     monkeypatch.setitem(tuning.REFINED_QR["cuda"], kind, 900 * 800**2)
     monkeypatch.setattr(calls, "_LEAST_COLUMNS", 64)
     stages = set()
-    Q, R = qr(a, callback=lambda stage, *_: stages.add(stage))
+    Q, R = qr(a, progress=lambda stage, *_: stages.add(stage))
     assert stages == {"refine"}
     found = certify(a, Q, R)
     assert max(float(found.columnwise), float(found.orthogonality)) <= 20 * 800

@@ -76,7 +76,7 @@ def test_r_alone(precision, dtype, rng):
         (qr_insert(None, R, u, 0).R, joined([a, u], 0)),
         (qr_delete(None, R, 3, 9, "col").R, joined([a[:, :3], a[:, 12:]], 1)),
         (qr_delete(None, R, 0, u=a[:20], p=20).R, a[20:]),
-        (qr_insert(None, R, v, 5, "col", A=a).R, joined([a[:, :5], v, a[:, 5:]], 1)),
+        (qr_insert(None, R, v, 5, "col", a=a).R, joined([a[:, :5], v, a[:, 5:]], 1)),
     ]
     for found, matrix in pairs:
         wanted = qr(matrix, "r")

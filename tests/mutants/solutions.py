@@ -153,11 +153,11 @@ def _square(seed: int, index: int) -> Any:
 
 
 def _nothing(*_: Any) -> None:
-    """A callback: small systems do without one."""
+    """A listener to progress: small systems do without one."""
 
 
-TALL = _made("tall, by steps", 200, "tall", callback=_nothing)
-SQUARE = _made("square, by steps", 200, "square", callback=_nothing)
+TALL = _made("tall, by steps", 200, "tall", progress=_nothing)
+SQUARE = _made("square, by steps", 200, "square", progress=_nothing)
 TALL_BY_QR = _made("tall, by QR", 150, "tall", method="householder")
 SQUARE_BY_QR = _made("square, by QR", 150, "square", method="householder")
 HARD_BY_QR = _family("hard, by QR", problems.problem, 300, method="householder")

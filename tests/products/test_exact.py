@@ -193,7 +193,7 @@ def test_parts_under_a_bound_have_the_same_limbs(dtype, rng, monkeypatch):
     whole = matmul(a, b, method="exact")
     monkeypatch.setattr(workspace, "_bound", 2**20)
     seen = []
-    parts = matmul(a, b, method="exact", callback=lambda *done: seen.append(done))
+    parts = matmul(a, b, method="exact", progress=lambda *done: seen.append(done))
     assert_same_bits(whole, parts)
     assert len(seen) > 1
     assert seen[-1] == ("matmul", 210, 210)

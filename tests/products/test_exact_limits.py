@@ -1,4 +1,4 @@
-"""Exact products at their limits: rounding, range, runs of terms, memory, threads, callbacks."""
+"""Exact products at their limits: rounding, range, runs of terms, memory, threads, progress."""
 
 from __future__ import annotations
 
@@ -165,12 +165,12 @@ def test_memory_is_given_back_after_an_error(monkeypatch, rng):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        matmul(a, a.T, method="exact", callback=stop)
+        matmul(a, a.T, method="exact", progress=stop)
     assert counted.peak > 0
     assert counted.live == 0
 
 
-# -- threads and callbacks ---------------------------------------------------------------------
+# -- threads and progress -----------------------------------------------------------------------
 
 
 def test_threads_of_the_caller(rng):
@@ -199,7 +199,7 @@ def test_threads_of_the_caller(rng):
 
 @pytest.mark.parametrize("batch", [(), (3,)], ids=str)
 @pytest.mark.parametrize("entry", [1.0, math.inf])
-def test_callback_hears_of_all_columns(batch, entry, rng):
+def test_progress_hears_of_all_columns(batch, entry, rng):
     """Of those of products that "auto" forms directly as well, once each."""
     a = full((*batch, 4, 5), mdqr.dd, float, rng).copy()
     a[..., 1, 2] = entry

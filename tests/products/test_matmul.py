@@ -147,18 +147,18 @@ def test_not_finite_entries_go_their_way(multiple, bad, rng):
 
 
 @pytest.mark.parametrize("batch", [(), (3,)], ids=str)
-def test_callback_counts_the_columns(multiple, dtype, batch, monkeypatch, rng):
+def test_progress_counts_the_columns(multiple, dtype, batch, monkeypatch, rng):
     a = cases.random(6, 7, multiple, dtype, rng)
     b = mdqr.random.normal((*batch, 7, 200), precision=multiple, dtype=dtype, rng=rng)
     # Memory of two tiles of 64 columns of the product with one matrix, less than of one with three.
     monkeypatch.setattr(_products, "_PIECE", 2 * 64 * 6 * 7 * multiple.limbs**2)
     calls = []
-    product = matmul(a, b, callback=lambda *call: calls.append(call))
+    product = matmul(a, b, progress=lambda *call: calls.append(call))
     assert_same_bits(product, matmul(a, b))
     ends = [64, 128, 192, 200] if batch else [128, 200]
     assert calls == [("matmul", end, 200) for end in ends]
-    with pytest.raises(TypeError, match=r"^matmul: callback must be callable.*got list"):
-        matmul(a, b, callback=calls)
+    with pytest.raises(TypeError, match=r"^matmul: progress must be .*callable.*got list"):
+        matmul(a, b, progress=calls)
 
 
 def test_terms_that_are_left_where_the_largest_meet_zeros(multiple, dtype):

@@ -28,7 +28,7 @@ TREES = {name: ast.parse(path.read_text()) for name, path in MODULES.items()}
 
 # From the bottom: a module imports from its own row and from those above it.
 LAYERS = """
-    mdqr._limbs  mdqr._errors  mdqr._precision  mdqr._docstrings  mdqr._stability
+    mdqr._limbs  mdqr._errors  mdqr._precision  mdqr._docstrings  mdqr._stability  mdqr._progress
     mdqr._backend
     mdqr._convert
     mdqr._core

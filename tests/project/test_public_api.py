@@ -228,7 +228,7 @@ CALLS = {
     "mdqr.linalg.qr_insert": "Q R u k which rcond",
     "mdqr.linalg.qr_delete": "Q R k p which",
     "mdqr.linalg.qr_update": "Q R u v",
-    "mdqr.linalg.repair": "A Q R",
+    "mdqr.linalg.repair": "a Q R",
     "mdqr.linalg.UpdatableLstsq": "a b",
     "mdqr.random.uniform": "shape",
     "mdqr.testing.matrix": "kind m n",

@@ -207,10 +207,10 @@ def test_solutions_for_other_packages():
         many.to_sympy()
 
 
-def test_callbacks_count_orders():
+def test_progress_counts_orders():
     calls = []
     system = System.from_strings(["x^2 - 1 - t"], ["x"])
-    newton_series(system, [1], degree=3, precision="dd", callback=lambda *call: calls.append(call))
+    newton_series(system, [1], degree=3, precision="dd", progress=lambda *call: calls.append(call))
     assert calls == [("orders", 1, 3), ("orders", 2, 3), ("orders", 3, 3)]
 
 

@@ -40,10 +40,10 @@ def test_paths_in_a_line_and_their_ends():
         track(System.from_strings(["x^2 - 1 - 3*t"], ["x"]), [1.5])
 
 
-def test_callbacks_count_paths():
+def test_progress_counts_paths():
     calls = []
     system = System.from_strings(["x^2 - 1 - t"], ["x"])
-    paths = track(system, [[1], [-1]], callback=lambda *call: calls.append(call))
+    paths = track(system, [[1], [-1]], progress=lambda *call: calls.append(call))
     assert calls == [("paths", 1, 2), ("paths", 2, 2)]
     assert float(paths[1].x[-1, 0]) == pytest.approx(-np.sqrt(2))
 

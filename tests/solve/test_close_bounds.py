@@ -79,8 +79,8 @@ def _deficient(basic):
 
 WAYS = {
     "small": _plain(),
-    "steps": _plain(callback=lambda *_: None),
-    "square steps": _plain((6, 6), callback=lambda *_: None),
+    "steps": _plain(progress=lambda *_: None),
+    "square steps": _plain((6, 6), progress=lambda *_: None),
     "householder": _plain(method="householder"),
     "square householder": _plain((6, 6), method="householder"),
     "weights": _weighted("auto"),

@@ -149,9 +149,9 @@ def test_lists_that_contain_themselves():
             lstsq(endless, np.ones(3), **options)
 
 
-def test_callback_must_be_callable():
-    with pytest.raises(TypeError, match=r"^lstsq: callback must be callable.*got int"):
-        lstsq(mdqr.eye(3, precision=mdqr.dd), np.ones(3), callback=0)
+def test_progress_must_be_callable():
+    with pytest.raises(TypeError, match=r"^lstsq: progress must be .*callable.*got int"):
+        lstsq(mdqr.eye(3, precision=mdqr.dd), np.ones(3), progress=0)
 
 
 @pytest.mark.parametrize(

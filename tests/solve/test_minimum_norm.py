@@ -331,10 +331,11 @@ def test_empty_problems(precision, m, n, k, method):
 def test_progress(method, rng):
     seen = []
     a = rng.standard_normal((3, 6))
-    quiet(a, np.ones(3), precision=mdqr.od, method=method, callback=lambda *call: seen.append(call))
+    quiet(a, np.ones(3), precision=mdqr.od, method=method, progress=lambda *call: seen.append(call))
     stages = [stage for stage, _, _ in seen]
     assert list(dict.fromkeys(stages)) == ["factor", "condition", "refine"]
-    assert all(0 <= done <= total for _, done, total in seen)
+    assert all(total is None or 0 <= done <= total for _, done, total in seen)
+    assert seen[-1][1] == seen[-1][2]
 
 
 @pytest.mark.parametrize("method", METHODS)

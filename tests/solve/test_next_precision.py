@@ -49,7 +49,7 @@ def test_errors_of_batches_name_the_matrix(rng):
     batch = mdqr.random.normal((3, 4, 4), precision=mdqr.dd, rng=rng)
     for place, k in enumerate((90, 91, 104)):
         batch[place, :, 3] = batch[place, :, :3].sum(axis=-1) + batch[place, :, 3] * 2.0**-k
-    for options in ({}, {"callback": lambda *_: None}):
+    for options in ({}, {"progress": lambda *_: None}):
         with pytest.raises(np.linalg.LinAlgError, match="matrix 2"):
             lstsq(batch, np.ones((4, 1)), rcond=1e-31, **options)
 

@@ -83,7 +83,7 @@ def test_bounds_and_sums_of_squares(data):
     a, b = tall(data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mdqr.PrecisionWarning)
-        fit = lstsq(a, b, precision=precision, callback=lambda *_: None)
+        fit = lstsq(a, b, precision=precision, progress=lambda *_: None)
     exact, squares, _ = solved_exactly(a, b)
     check_bounds(fit, exact)
     eps = Fraction(precision.eps)

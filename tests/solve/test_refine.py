@@ -136,14 +136,14 @@ def test_sums_of_squares_of_nearly_exact_fits(multiple, k):
     """Laeuchli's matrix; what is left is far below the rounding of x."""
     a = np.vstack([np.full((1, 4), 2.0**-38), np.diag([2.0 ** (-38 - k)] * 4)])
     b = a @ np.array([-0.3125, -0.4375, 0.0625, 0.5])
-    options = {"precision": multiple, "rcond": 0, "callback": lambda *_: None}
+    options = {"precision": multiple, "rcond": 0, "progress": lambda *_: None}
     fit = lstsq(a, b, method="refine", **options)
     # The residual is right to eps^2 times the condition and the norm of b, 64 m times.
     most = 64 * 5 * multiple.eps**2 * float(fit.info.condition) * float(np.linalg.norm(b))
     assert float(fit.residuals.to_fractions()[0]) <= most**2
 
 
-@pytest.mark.parametrize("options", [{}, {"callback": print}, {"method": "householder"}])
+@pytest.mark.parametrize("options", [{}, {"progress": print}, {"method": "householder"}])
 def test_operands_may_change_before_statistics_are_asked_for(options, rng, capsys):
     a, b = rng.standard_normal((9, 3)), rng.standard_normal(9)
     a[:, 0] = 1.0
@@ -190,7 +190,7 @@ def test_square_problems_with_rows_of_zeros(multiple, rng):
     """Exact fits of ill-conditioned matrices: sums of squares keep their promise."""
     a = np.vstack([cases.random(3, 3, mdqr.d, float, rng, cond=1e9).to_numpy(), np.zeros((1, 3))])
     b = np.append(rng.standard_normal(3), 0.0)
-    fit = lstsq(a, b, precision=multiple, rcond=0, callback=lambda *_: None)
+    fit = lstsq(a, b, precision=multiple, rcond=0, progress=lambda *_: None)
     most = 64 * 4 * multiple.eps**2 * float(fit.info.condition) * float(np.linalg.norm(b))
     assert float(fit.residuals.to_fractions()[0]) <= most**2
 
@@ -226,8 +226,8 @@ def test_bounds_at_any_condition(data):
     b = cases.random(m, 1, precision, float, rng)
     if data.draw(st.booleans()):
         b = mdqr.linalg.matmul(a, cases.random(n, 1, precision, float, rng)) + b * 1e-20
-    # A callback keeps the kernels for small systems out.
-    fit = lstsq(a, b, rcond=0, callback=lambda *_: None)
+    # Progress keeps the kernels for small systems out.
+    fit = lstsq(a, b, rcond=0, progress=lambda *_: None)
     exact, *_ = cases.rational_solution(a, b)
     check_bounds(fit, exact)
     if fit.info.method == "refine":
@@ -311,18 +311,18 @@ def test_unverified_answers_name_the_way_out(rng):
     lstsq(a, np.ones(8), rcond=0, method="refine", precision=mdqr.qd)
 
 
-@pytest.mark.parametrize("callback", [None, lambda *_: None], ids=["small", "ladder"])
-def test_batches_of_two_axes_take_several_ways(callback, rng):
+@pytest.mark.parametrize("progress", [None, lambda *_: None], ids=["small", "ladder"])
+def test_batches_of_two_axes_take_several_ways(progress, rng):
     """Once an IndexError: places of a batch were taken for places on one axis."""
     a = mdqr.array(rng.standard_normal((2, 2, 5, 3)), precision="qd")
     a[1, 0] = cases.random(5, 3, mdqr.qd, float, rng, cond=1e20)
     a[1, 0, :3] = cases.random(3, 3, mdqr.qd, float, rng, cond=1e20)
     b = rng.standard_normal((2, 2, 5, 1))
-    found = lstsq(a, b, rcond=0, callback=callback)
+    found = lstsq(a, b, rcond=0, progress=progress)
     for at in np.ndindex(2, 2):
         assert_close(found.x[at], lstsq(a[at], b[at], rcond=0).x, ulps=1)
     square = a[..., :3, :]
-    x = solve(square, b[..., :3, :], callback=callback)
+    x = solve(square, b[..., :3, :], progress=progress)
     for at in np.ndindex(2, 2):
         assert_close(x[at], solve(square[at], b[(*at, slice(3))]), ulps=1)
 

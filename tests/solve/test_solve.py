@@ -57,12 +57,14 @@ def test_square_systems_have_no_residual_to_refine(multiple, dtype, monkeypatch,
 
 
 @pytest.mark.parametrize("method", ["refine", "householder"])
-def test_callback(precision, method):
+def test_progress(precision, method):
     stages, one = [], mdqr.eye(5, precision=precision)
-    x = solve(one, np.ones(5), method=method, callback=lambda *c: stages.append(c))
+    x = solve(one, np.ones(5), method=method, progress=lambda *c: stages.append(c))
     assert x.to_numpy().tolist() == [1.0] * 5
     assert stages[:2] == [("factor", 5, 5), ("condition", 1, 1)]
     assert [stage for stage, _, _ in stages[2:]] == ["refine"] * len(stages[2:])
-    assert [done for _, done, _ in stages[2:]] == list(range(1, len(stages) - 1))
-    with pytest.raises(TypeError, match=r"^solve: callback must be callable.*got str"):
-        solve(np.eye(2), np.ones(2), callback="bar")
+    *steps, last = stages[2:]
+    assert [step[1:] for step in steps] == [(k, None) for k in range(1, len(steps) + 1)]
+    assert last[1:] == (len(steps), len(steps))
+    with pytest.raises(TypeError, match=r"^solve: progress must be .*callable.*got str"):
+        solve(np.eye(2), np.ones(2), progress="bar")

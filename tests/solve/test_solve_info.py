@@ -47,12 +47,12 @@ def test_bounds_are_right_and_close(data):
         assert info.error_bound.shape == info.data_digits.shape == x.shape
 
 
-@pytest.mark.parametrize("callback", [None, lambda *_: None])
-def test_it_says_what_lstsq_says(precision, callback):
+@pytest.mark.parametrize("progress", [None, lambda *_: None])
+def test_it_says_what_lstsq_says(precision, progress):
     a, b = (mdqr.random.normal(s, precision=precision, rng=3) for s in ((6, 6), (6,)))
     errors = {"a_rtol": 1e-9, "b_atol": 1e-8}
-    x, info = solve(a, b, data_error=errors, return_info=True, callback=callback)
-    fit = lstsq(a, b, data_error=errors, callback=callback)
+    x, info = solve(a, b, data_error=errors, return_info=True, progress=progress)
+    fit = lstsq(a, b, data_error=errors, progress=progress)
     assert (x == fit.x).all()
     assert info.bound_kind == "proven"
     np.testing.assert_array_equal(info.digits, fit.info.digits)

@@ -321,7 +321,7 @@ def test_what_corrections_are_known_to():
         given = mdqr.random.normal((2, 1, n, n), precision=mdqr.dd, rng=seed)
         a = np.ascontiguousarray(given._block.swapaxes(0, 1))
         problem = Matrix.of(for_block(a), a, Errors(0.0, 0.0), kind)
-        basis = problem.basis(is_real=False)
+        basis = problem.basis(is_real=False, report=None)
         found = perturbation(problem.backend, problem.remainder(basis), basis, kind)
         blocks = problem.a, basis.x, basis.m, found.z
         exact_a, x, m, z = (embedded(block[..., 0, :, :]) for block in blocks)

@@ -125,7 +125,7 @@ def test_what_cannot_be_repaired(precision, rng):
         repair(a, Q * np.inf, R)
     with pytest.raises(ValueError, match="at least as many rows"):
         repair(a.T, *qr(a.T))
-    with pytest.raises(ValueError, match="A must have shape"):
+    with pytest.raises(ValueError, match="a must have shape"):
         repair(a[:, :2], Q, R)
     with pytest.raises(ValueError, match="belong to it"):
         repair(a[:5], Q, R)

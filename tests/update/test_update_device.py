@@ -104,7 +104,7 @@ def test_one_transfer_without_q(precision, dtype, check, rng, transfers):
         (
             cases.insert(a, u, 1, 1),
             lambda: qr_insert(
-                None, R, to_fake_device(u), 1, "col", A=device, check=check, method="update"
+                None, R, to_fake_device(u), 1, "col", a=device, check=check, method="update"
             ),
         ),
         (a, repaired),

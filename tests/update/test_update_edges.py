@@ -84,4 +84,4 @@ def test_the_first_columns_of_thin_factors(precision, dtype, method, rng):
     a = 2.0**40 * cases.values((5, 3), precision, dtype, rng)
     Q, R = qr(a[:, :0])
     cases.accept(a, *qr_insert(Q, R, a, 0, "col", method=method))
-    cases.accept_r(a, qr_insert(None, R, a, 0, "col", A=a[:, :0], method=method).R)
+    cases.accept_r(a, qr_insert(None, R, a, 0, "col", a=a[:, :0], method=method).R)

@@ -47,7 +47,7 @@ def test_inputs_are_not_changed(precision, dtype, rng):
     for method in ("update", "fresh"):
         qr_insert(Q, R, u, 1, method=method)
         qr_insert(Q, R, v, 1, "col", method=method)
-        qr_insert(None, R, v, 1, "col", A=a, method=method)
+        qr_insert(None, R, v, 1, "col", a=a, method=method)
         qr_delete(Q, R, 1, 2, method=method)
         qr_delete(Q, R, 1, 2, "col", method=method)
         qr_update(Q, R, v, u.T, method=method)
@@ -70,7 +70,7 @@ def test_float_inputs_are_not_changed(mode, method, kind, rng):
         qr_insert(Q, R, a[:0], 1, method=method),
         qr_insert(Q, R, a[:, :1] ** 2, 1, "col", method=method),
         qr_insert(Q, R, a[:, :0], 1, "col", method=method),
-        qr_insert(None, R, a[:, :1] ** 2, 1, "col", A=a, method=method),
+        qr_insert(None, R, a[:, :1] ** 2, 1, "col", a=a, method=method),
         qr_delete(Q, R, 1, 2, method=method),
         qr_delete(Q, R, 1, 2, "col", method=method),
         qr_delete(None, R, 0, u=a[:1]),
@@ -201,7 +201,7 @@ SHAPES = {
     r"u must have shape \(6,\)": lambda a, Q, R: qr_insert(Q, R, a[0], 0, "col"),
     r"v must have shape \(4,\)": lambda a, Q, R: qr_update(Q, R, a[:, 0], a[:, 0]),
     "as many columns": lambda a, Q, R: qr_update(Q, R, a[:, :2], a[:4, :1]),
-    "A must have shape": lambda a, Q, R: qr_insert(None, R, a[:, 0], 0, "col", A=a[:, :2]),
+    "a must have shape": lambda a, Q, R: qr_insert(None, R, a[:, 0], 0, "col", a=a[:, :2]),
     "k must be an integer from -6 to 6": lambda a, Q, R: qr_insert(Q, R, a[0], 7),
     "k must be an integer from -4 to 3": lambda a, Q, R: qr_delete(Q, R, 4, 1, "col"),
     "k must be an integer": lambda a, Q, R: qr_delete(Q, R, 1.5),
@@ -209,7 +209,7 @@ SHAPES = {
     "p must be an integer from 1": lambda a, Q, R: qr_delete(Q, R, 0, 0),
     "which must be": lambda a, Q, R: qr_insert(Q, R, a[0], 0, "rows"),
     "method must be": lambda a, Q, R: qr_delete(Q, R, 0, method="quick"),
-    "give A=": lambda a, Q, R: qr_insert(None, R, a[:, 0], 0, "col"),
+    "give a=": lambda a, Q, R: qr_insert(None, R, a[:, 0], 0, "col"),
     "give u=": lambda a, Q, R: qr_delete(None, R, 0),
     "needs Q": lambda a, Q, R: qr_update(None, R, a[:, 0], a[0]),
     "give Q": lambda a, Q, R: qr_delete(None, R[:3], 0, u=a[0]),
@@ -225,12 +225,12 @@ SHAPES = {
         Q, R, a[:, 0], 0, "col", rcond="x"
     ),
     r"which must be .*array": lambda a, Q, R: qr_insert(Q, R, a[0], 0, np.array(["row", "col"])),
-    r"A must have shape \(..., 6, 4\)": lambda a, Q, R: qr_insert(Q, R, a[:, 0], 0, "col", A=a[:5]),
-    r"A must have shape \(..., m, 4\)": lambda a, Q, R: qr_insert(
-        None, R, a[:, 0], 0, "col", A=a[0]
+    r"a must have shape \(..., 6, 4\)": lambda a, Q, R: qr_insert(Q, R, a[:, 0], 0, "col", a=a[:5]),
+    r"a must have shape \(..., m, 4\)": lambda a, Q, R: qr_insert(
+        None, R, a[:, 0], 0, "col", a=a[0]
     ),
     "p is True": lambda a, Q, R: qr_delete(None, R, 0, True, u=a[0]),
-    "A is not used where rows": lambda a, Q, R: qr_insert(Q, R, a[0], 0, A=a),
+    "a is not used where rows": lambda a, Q, R: qr_insert(Q, R, a[0], 0, a=a),
     "u is not used unless": lambda a, Q, R: qr_delete(Q, R, 0, u=a[0]),
     "u is not used unless rows": lambda a, Q, R: qr_delete(None, R, 0, 1, "col", u=a[0]),
     "u has 1 rows, and p is 3": lambda a, Q, R: qr_delete(None, R, 0, 3, u=a[0]),
@@ -248,7 +248,7 @@ def test_what_does_not_fit(message, rng):
 def test_an_update_that_is_impossible(rng):
     a = factors(6, 4, mdqr.dd, rng)[0][:4]
     with pytest.raises(mdqr.linalg.LinAlgError, match=r"at least as many rows of A.*or .auto"):
-        qr_insert(None, qr(a, "r"), a[:, 0], 0, "col", A=a, method="update")
+        qr_insert(None, qr(a, "r"), a[:, 0], 0, "col", a=a, method="update")
 
 
 def test_missing_operands(rng):
@@ -257,7 +257,7 @@ def test_missing_operands(rng):
         ("R", lambda: qr_insert(Q, None, a[0], 0)),
         ("u", lambda: qr_insert(Q, R, None, 0)),
         ("v", lambda: qr_update(Q, R, a[:, 0], None)),
-        ("A", lambda: repair(None, Q, R)),
+        ("a", lambda: repair(None, Q, R)),
     ):
         with pytest.raises(TypeError, match=f"{name} must be an array; got None"):
             call()
@@ -267,7 +267,7 @@ def test_a_fresh_factorisation_starts_from_the_data(multiple, dtype, rng):
     """Where A is at hand, ``Q R`` is not formed."""
     a, Q, R = factors(6, 3, multiple, rng, dtype)
     u = cases.values((6, 2), multiple, dtype, rng)
-    found = qr_insert(Q, R, u, 1, "col", A=a, method="fresh")
+    found = qr_insert(Q, R, u, 1, "col", a=a, method="fresh")
     for x, y in zip(found, qr(cases.insert(a, u, 1, 1)), strict=True):
         assert_same_bits(x, y)
 
@@ -289,7 +289,7 @@ def test_sizes_whose_squares_leave_the_range(precision, dtype, exponent, rng):
             top = wanted.shape[-1]
             error = found.R[:top] * 2.0**-exponent - wanted
             assert cases.norm(error) <= 1e4 * precision.eps
-    found = qr_insert(None, qr(a, "r"), v, 1, "col", A=a, method="update").R
+    found = qr_insert(None, qr(a, "r"), v, 1, "col", a=a, method="update").R
     assert cases.norm(found * 2.0**-exponent - columns) <= 1e4 * precision.eps
 
 
@@ -321,7 +321,7 @@ def test_choices(rng):
     assert choose(rank_update(Q, R, u, u[:30])) == "refactor"
     assert choose(rank_update(Q, R, u, u[:30]), "update") == "update"
     assert choose(deletion(None, R, 0, u=a[:40])) == "update"
-    assert choose(insertion(None, qr(a[:30], "r"), u[:30], 30, "col", A=a[:30])) == "refactor"
+    assert choose(insertion(None, qr(a[:30], "r"), u[:30], 30, "col", a=a[:30])) == "refactor"
 
 
 @pytest.mark.parametrize("backend", ["cpu", "cuda"])

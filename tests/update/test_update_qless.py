@@ -52,7 +52,7 @@ def test_rows_of_zeros_below_r(precision, dtype, method, rng):
     R = qr(a, "complete").R
     for found, wanted in (
         (qr_insert(None, R, a[:2], 0, method=method), mdqr.concatenate([a, a[:2]])),
-        (qr_insert(None, R, u, 1, "col", A=a, method=method), cases.insert(a, u, 1, 1)),
+        (qr_insert(None, R, u, 1, "col", a=a, method=method), cases.insert(a, u, 1, 1)),
         (qr_delete(None, R, 1, 2, "col", method=method), cases.delete(a, 1, 2, 1)),
         (qr_delete(None, R, 0, u=a[:1]), a[1:]),
     ):
@@ -68,7 +68,7 @@ def test_columns_that_come(precision, dtype, seed, method):
     a = matrix("random", 12, 5, cond=10, precision=precision, dtype=dtype, rng=rng)
     u = cases.values((12, 2), precision, dtype, rng)
     k = seed % 6
-    R = qr_insert(None, qr(a, "r"), u, k, "col", A=a, method=method).R
+    R = qr_insert(None, qr(a, "r"), u, k, "col", a=a, method=method).R
     wanted = cases.insert(a, u, k, 1)
     cases.accept_r(wanted, R, largest=cases.norm(wanted) * 10**0.5)
 
@@ -247,7 +247,7 @@ def test_an_ill_conditioned_rest_is_not_mistaken_for_a_sound_one(precision):
 def test_insertion_of_dependent_columns_is_an_error(precision, dtype, rng):
     a = cases.values((8, 4), precision, dtype, rng)
     u = (a[:, 1] - 2 * a[:, 3]).reshape(8, 1)
-    for factors, options in ((qr(a), {}), ((None, qr(a, "r")), {"A": a})):
+    for factors, options in ((qr(a), {}), ((None, qr(a, "r")), {"a": a})):
         with pytest.raises(np.linalg.LinAlgError, match="below rcond"):
             qr_insert(*factors, u, 2, "col", method="update", **options)
 
@@ -268,7 +268,7 @@ def test_both_ways_and_forms_see_the_same_dependence(precision, dtype, k, p, rng
     u = u * mdqr.array([1e-10, 1e5, 1.0][:p], precision=precision)
     u[:, p - 1] = u[:, p - 1] * 1e-3 + a[:, 0]
     found = []
-    for factors, options in ((qr(a), {}), ((None, qr(a, "r")), {"A": a})):
+    for factors, options in ((qr(a), {}), ((None, qr(a, "r")), {"a": a})):
         for method in ("update", "fresh"):
             with pytest.raises(np.linalg.LinAlgError, match="below rcond") as caught:
                 qr_insert(*factors, u, k, "col", rcond=1.0, method=method, **options)
@@ -288,9 +288,9 @@ def test_the_closest_of_columns_is_known_to_every_digit(multiple, tiny, rng):
     limits = []
     for method in ("update", "fresh"):
         with pytest.raises(np.linalg.LinAlgError, match="reciprocal condition") as told:
-            qr_insert(None, R, u, 2, "col", A=a, method=method, rcond=0.1)
+            qr_insert(None, R, u, 2, "col", a=a, method=method, rcond=0.1)
         limits.append(float(re.search(r"condition (\S+) is", str(told.value))[1]))
     # Printed with two digits.
     assert limits[1] == pytest.approx(limits[0], rel=0.1)
     assert distance / 100 <= limits[0] <= distance
-    qr_insert(None, R, u, 2, "col", A=a, method="fresh")
+    qr_insert(None, R, u, 2, "col", a=a, method="fresh")

@@ -45,7 +45,7 @@ Certificate.__module__ = "mdqr.linalg"
 
 
 @advised
-def certify(a: Any, Q: Any, R: Any, *, precision: Precision | str | None = None) -> Certificate:
+def certify(a: Any, Q: Any, R: Any, /, *, precision: Precision | str | None = None) -> Certificate:
     """Measure how well ``a = Q R`` holds and how orthonormal Q is.
 
     Parameters

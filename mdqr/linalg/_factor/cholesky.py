@@ -28,7 +28,9 @@ _PANEL = 16
 _STRIP = 128
 
 
-def cholesky(a: Any, *, upper: bool = False, precision: Precision | str | None = None) -> MDArray:
+def cholesky(
+    a: Any, /, *, upper: bool = False, precision: Precision | str | None = None
+) -> MDArray:
     """Return Cholesky factors of Hermitian positive definite matrices; as `numpy.linalg.cholesky`.
 
     Parameters
@@ -124,7 +126,7 @@ def checked_factor(
 
 
 @documented(solve_triangular)
-def cho_solve(c_and_lower: Any, b: Any, *, precision: Precision | str | None = None) -> MDArray:
+def cho_solve(c_and_lower: Any, b: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Solve ``A x = b`` by a Cholesky factor of A; as `scipy.linalg.cho_solve`.
 
     ``(A + E) x = b`` with ``abs(E) <= (3.5 n + 192) eps abs(C^H) abs(C)`` (N. J. Higham,

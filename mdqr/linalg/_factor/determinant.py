@@ -15,6 +15,7 @@ from mdqr._errors import warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
+from mdqr._progress import Progress, with_report
 from mdqr.linalg._factor.determinants.elimination import Scaled
 from mdqr.linalg._factor.determinants.inverse import eps_of
 from mdqr.linalg._factor.determinants.problem import Problem, cut_off
@@ -52,25 +53,31 @@ SlogdetResult.__module__ = "mdqr.linalg"
 @overload
 def det(
     a: Any,
+    /,
     *,
     precision: Precision | str | None = ...,
     data_error: Mapping[str, Any] | None = ...,
     return_info: Literal[False] = ...,
+    progress: Progress = ...,
 ) -> MDArray: ...
 @overload
 def det(
     a: Any,
+    /,
     *,
     precision: Precision | str | None = ...,
     data_error: Mapping[str, Any] | None = ...,
     return_info: Literal[True],
+    progress: Progress = ...,
 ) -> tuple[MDArray, Info]: ...
 def det(
     a: Any,
+    /,
     *,
     precision: Precision | str | None = None,
     data_error: Mapping[str, Any] | None = None,
     return_info: bool = False,
+    progress: Progress = None,
 ) -> MDArray | tuple[MDArray, Info]:
     """Return determinants; as `numpy.linalg.det`.
 
@@ -85,6 +92,9 @@ def det(
         half a unit of the last place of the precision in which `a` is given.
     return_info : bool, optional
         Return ``(determinants, info)``, with error bounds and correct digits.
+    progress : callable or bool, optional
+        Called as ``progress(stage, done, total)``; True for a bar. The stages are "factor", by
+        columns, in each precision that it takes, and "eliminate", by matrices, in integers.
 
     Returns
     -------
@@ -99,7 +109,7 @@ def det(
     ValueError
         If `a` is not square, or `data_error` has unknown keys or negative values.
     TypeError
-        If `data_error` is not a dict.
+        If `data_error` is not a dict, or `progress` is neither callable nor a bool.
     numpy.linalg.LinAlgError
         If an entry is not finite, or a determinant is beyond the largest double.
     MemoryError
@@ -140,10 +150,13 @@ def det(
     >>> float(found), float(info.error_bound)
     (0.0, 0.0)
     """
-    problem = Problem("det", a, precision, data_error)
+    if not (progress is None or callable(progress)):
+        return with_report(det, locals())
+    problem = Problem("det", a, precision, data_error, progress)
     block, wide, kind = _determinants(problem)
     inputs, field = problem.inputs, problem.inputs.is_complex
     problem.warn_of_digits()
+    problem.report = None
     small = _are_small(problem, block)
     if small.any():
         warn_of_precision(
@@ -244,9 +257,11 @@ def _error_bound(problem: Problem, block: Block, wide: Block | None, kind: Kind)
 @documented(det)
 def slogdet(
     a: Any,
+    /,
     *,
     precision: Precision | str | None = None,
     data_error: Mapping[str, Any] | None = None,
+    progress: Progress = None,
 ) -> SlogdetResult:
     """Return signs of determinants and logarithms of their moduli; as `numpy.linalg.slogdet`.
 
@@ -284,10 +299,13 @@ def slogdet(
     >>> float(sign), float(logabsdet) == float(3 * mdqr.log(mdqr.qd(1e300)))
     (-1.0, True)
     """
-    problem = Problem("slogdet", a, precision, data_error)
+    if not (progress is None or callable(progress)):
+        return with_report(slogdet, locals())
+    problem = Problem("slogdet", a, precision, data_error, progress)
     found, field = problem.scaled, problem.inputs.is_complex
     kind, backend = Kind(int(found.value.shape[field]), field), problem.backend
     problem.warn_of_digits()
+    problem.report = None
     modulus = backend.unary("abs", found.value, kind=kind)
     divisor = modulus.copy()
     divisor[0] += backend.xp.where(scaling.magnitude_bits(modulus, False) == 0, 1.0, 0.0)

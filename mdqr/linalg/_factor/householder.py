@@ -17,9 +17,9 @@ from mdqr._backend.blocks import broadcast_shapes, from_native, reflect, reflect
 from mdqr._backend.protocol import Backend, PanelOut, Reflectors
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
+from mdqr._progress import Reporter
 from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared import tuning
-from mdqr.linalg._shared.operands import Callback
 
 
 @dataclass
@@ -123,7 +123,7 @@ def factor(
     kind: Kind,
     tile: int | None = None,
     keep_q: bool = True,
-    callback: Callback | None = None,
+    report: Reporter | None = None,
 ) -> Factors:
     """Factor the matrices ``(..., m, n)`` in `work`, which is overwritten.
 
@@ -139,8 +139,8 @@ def factor(
         Number of columns of a tile; by default from the static table.
     keep_q : bool, optional
         Whether Q will be wanted: keep V and T of each tile.
-    callback : callable, optional
-        Called as ``callback("factor", done, total)`` after each tile.
+    report : callable, optional
+        Called as ``report("factor", done, total)`` after each tile.
 
     Returns
     -------
@@ -170,8 +170,8 @@ def factor(
         if wanted:
             factors.vs.append(v)
             factors.ts.append(t)
-        if callback is not None:
-            callback("factor", stop, count)
+        if report is not None:
+            report("factor", stop, count)
         start = stop
     return factors
 

@@ -14,13 +14,12 @@ from mdqr._docstrings import documented
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._precision import Precision
+from mdqr._progress import Progress, Reporter, with_report
 from mdqr.linalg._factor.triangular import Triangle, letter_of, solve_triangular, substitute
 from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared.checks import Checks, fetch, of_batch
 from mdqr.linalg._shared.operands import (
-    Callback,
     broadcast_batch,
-    check_callback,
     gather,
     matrix_shape,
     memory_guard,
@@ -75,31 +74,31 @@ class Pivoted:
         return (bits == 0).any(axis=-1)
 
 
-def factor(backend: Backend, a: Block, kind: Kind, callback: Callback | None = None) -> Pivoted:
+def factor(backend: Backend, a: Block, kind: Kind, report: Reporter | None = None) -> Pivoted:
     """Factor finite matrices ``(batch, m, n)``."""
     scaled, powers = backend.balance_columns(a, None, is_complex=kind.is_complex)
     lu = planes.widen(scaled, kind.is_complex, kind.limbs)
     m, n = lu.shape[-2:]
     swaps = backend.xp.zeros((lu.shape[-3], min(m, n)), dtype=np.int64)
     found = Pivoted(backend, kind, lu, swaps, powers)
-    _eliminate(found, 0, min(m, n), callback)
+    _eliminate(found, 0, min(m, n), report)
     if n > m:
         _update(found, 0, m, n)
     return found
 
 
-def _eliminate(known: Pivoted, first: int, last: int, callback: Callback | None) -> None:
+def _eliminate(known: Pivoted, first: int, last: int, report: Reporter | None) -> None:
     """Eliminate below the diagonal in columns from `first` to `last`; update no others."""
     if last - first > _PANEL:
         middle = first + (last - first + _PANEL) // (2 * _PANEL) * _PANEL
-        _eliminate(known, first, middle, callback)
+        _eliminate(known, first, middle, report)
         _update(known, first, middle, last)
-        _eliminate(known, middle, last, callback)
+        _eliminate(known, middle, last, report)
         return
     if last > first:
         known.backend.lu_panel(known.lu, known.swaps, first, last, kind=known.kind)
-    if callback is not None:
-        callback("factor", last, int(known.swaps.shape[-1]))
+    if report is not None:
+        report("factor", last, int(known.swaps.shape[-1]))
 
 
 def _update(known: Pivoted, first: int, middle: int, last: int) -> None:
@@ -156,7 +155,7 @@ def flat(block: Block, is_complex: bool) -> Block:
 
 
 def lu_factor(
-    a: Any, *, precision: Precision | str | None = None, callback: Callback | None = None
+    a: Any, /, *, precision: Precision | str | None = None, progress: Progress = None
 ) -> LUFactors:
     """Factor matrices, ``P A = L U``, with interchanges of rows; as `scipy.linalg.lu_factor`.
 
@@ -166,8 +165,8 @@ def lu_factor(
         Matrices ``(..., m, n)``.
     precision : Precision or str, optional
         The precision of the factors; by default the precision of `a`.
-    callback : callable, optional
-        Called as ``callback("factor", done, total)`` with numbers of columns.
+    progress : callable or bool, optional
+        Called as ``progress("factor", done, total)`` with numbers of columns; True for a bar.
 
     Returns
     -------
@@ -177,7 +176,7 @@ def lu_factor(
     Raises
     ------
     TypeError
-        If `callback` cannot be called.
+        If `progress` is neither callable nor a bool.
     ValueError
         If `a` has less than two dimensions.
     numpy.linalg.LinAlgError
@@ -205,13 +204,14 @@ def lu_factor(
     >>> lu.to_numpy().tolist(), piv.tolist()
     ([[4.0, 5.0], [0.25, 0.75]], [1, 1])
     """
-    check_callback("lu_factor", callback)
+    if not (progress is None or callable(progress)):
+        return with_report(lu_factor, locals())
     inputs, checks = gather(a, precision=precision), Checks()
     (block,), kind, backend = inputs.blocks, inputs.kind, inputs.backend
     m, n = matrix_shape("lu_factor", "a", inputs.shape(0))
     with memory_guard("lu_factor", inputs, 2 * m * n, "take fewer rows or columns"):
         checks.require_finite("lu_factor", "a", block, kind.is_complex)
-        found = factor(backend, flat(block, kind.is_complex), kind, callback)
+        found = factor(backend, flat(block, kind.is_complex), kind, progress)
         upper = backend.xp.tri(n, m, dtype=bool).T
         powers = backend.xp.where(upper, -found.powers[:, None, :], 0)
         lu = backend.ldexp(found.lu, powers, is_complex=kind.is_complex)
@@ -226,6 +226,7 @@ def lu_factor(
 def lu_solve(
     lu_and_piv: Any,
     b: Any,
+    /,
     trans: int | str = 0,
     *,
     precision: Precision | str | None = None,

@@ -18,11 +18,11 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block, Kind
+from mdqr._progress import Reporter
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.householder import Factors
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import fetch
-from mdqr.linalg._shared.operands import Callback
 
 # A stage ends where a column is that much shorter than its first: squares of lengths err by a few
 # 2**-53 of the first one.
@@ -65,7 +65,7 @@ def factor(
     keep_q: bool = True,
     enough: float = 0.0,
     least: int = 0,
-    callback: Callback | None = None,
+    report: Reporter | None = None,
 ) -> Pivoted:
     """Factor the matrices ``2**exponents[j] work[:, j]``, ``(batch, m, n)``; `work` is overwritten.
 
@@ -87,8 +87,8 @@ def factor(
         Stop when what is left is at most that part of each matrix.
     least : int, optional
         So many columns are factored in any case.
-    callback : callable, optional
-        Called as ``callback("factor", done, total)`` after each tile.
+    report : callable, optional
+        Called as ``report("factor", done, total)`` after each tile.
 
     Returns
     -------
@@ -114,8 +114,8 @@ def factor(
         if keep_q:
             factors.vs.append(v)
             factors.ts.append(t)
-        if callback is not None:
-            callback("factor", stop, count)
+        if report is not None:
+            report("factor", stop, count)
         start = stop
         stage = _stage(xp, work[..., start:, start:], exponents[:, start:], kind)
     factors.tau = factors.tau[..., :start]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import Any, Literal, NamedTuple, TypedDict, Unpack, overload
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack, cast, overload
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from mdqr._errors import shown
 from mdqr._io.format import summary
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
+from mdqr._progress import Progress, Reporter, with_report
 from mdqr.linalg._factor.lu import flat
 from mdqr.linalg._factor.refine import factor as refine
 from mdqr.linalg._factor.scaled import (
@@ -22,10 +22,8 @@ from mdqr.linalg._factor.scaled import (
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import Checks, of_batch
 from mdqr.linalg._shared.operands import (
-    Callback,
     Inputs,
     as_integer,
-    check_callback,
     gather,
     matrix_shape,
     memory_guard,
@@ -108,12 +106,13 @@ class _Options(TypedDict, total=False):
     tile: int | None
     check: bool
     precision: Precision | str | None
-    callback: Callback | None
+    progress: Progress
 
 
 @overload
 def qr(
     a: Any,
+    /,
     mode: Literal["reduced", "complete"] = "reduced",
     *,
     pivoting: Literal[False] = False,
@@ -123,19 +122,25 @@ def qr(
 
 @overload
 def qr(
-    a: Any, mode: Literal["r"], *, pivoting: Literal[False] = False, **options: Unpack[_Options]
+    a: Any, /, mode: Literal["r"], *, pivoting: Literal[False] = False, **options: Unpack[_Options]
 ) -> MDArray: ...
 
 
 @overload
 def qr(
-    a: Any, mode: Literal["raw"], *, pivoting: Literal[False] = False, **options: Unpack[_Options]
+    a: Any,
+    /,
+    mode: Literal["raw"],
+    *,
+    pivoting: Literal[False] = False,
+    **options: Unpack[_Options],
 ) -> tuple[MDArray, MDArray]: ...
 
 
 @overload
 def qr(
     a: Any,
+    /,
     mode: Literal["reduced", "complete"] = "reduced",
     *,
     pivoting: Literal[True],
@@ -145,18 +150,19 @@ def qr(
 
 @overload
 def qr(
-    a: Any, mode: Literal["r"], *, pivoting: Literal[True], **options: Unpack[_Options]
+    a: Any, /, mode: Literal["r"], *, pivoting: Literal[True], **options: Unpack[_Options]
 ) -> tuple[MDArray, Any]: ...
 
 
 @overload
 def qr(
-    a: Any, mode: Literal["raw"], *, pivoting: Literal[True], **options: Unpack[_Options]
+    a: Any, /, mode: Literal["raw"], *, pivoting: Literal[True], **options: Unpack[_Options]
 ) -> tuple[MDArray, MDArray, Any]: ...
 
 
 def qr(
     a: Any,
+    /,
     mode: str = "reduced",
     *,
     pivoting: bool = False,
@@ -164,7 +170,7 @@ def qr(
     tile: int | None = None,
     check: bool = True,
     precision: Precision | str | None = None,
-    callback: Callback | None = None,
+    progress: Progress = None,
 ) -> QRResult | QRPResult | MDArray | tuple[Any, ...]:
     """Factor ``a = Q R`` with orthonormal Q and upper triangular R.
 
@@ -198,9 +204,9 @@ def qr(
         through, but not through "refine".
     precision : Precision or str, optional
         The precision of the factors; by default the precision of `a`.
-    callback : callable, optional
-        Called as ``callback(stage, done, total)`` after each tile, stage "factor", or sweep, stage
-        "refine".
+    progress : callable or bool, optional
+        Called as ``progress(stage, done, total)`` after each tile, stage "factor", or sweep, stage
+        "refine", whose number is not known before the last: `total` is None. True for a bar.
 
     Returns
     -------
@@ -212,7 +218,7 @@ def qr(
     Raises
     ------
     TypeError
-        If `callback` cannot be called.
+        If `progress` is neither callable nor a bool.
     ValueError
         If `a` has fewer than two dimensions, or an option has an unknown value, or "refine" is
         asked for reflectors or pivots.
@@ -261,16 +267,9 @@ def qr(
     >>> R[0, 0].to_strings().item(), R[1, 0].to_strings().item()
     ('5.0', '0.0')
     """
-    if mode not in _MODES:
-        raise ValueError(f"qr: mode must be one of {_CHOICES}; got {shown(mode)}")
-    if method not in _METHODS:
-        raise ValueError(
-            f'qr: method must be "auto", "householder" or "refine"; got {shown(method)}'
-        )
-    if method == "refine" and (mode == "raw" or pivoting):
-        asked = "pivots" if pivoting else 'mode="raw", reflectors'
-        raise ValueError(f'qr: method="refine" has no {asked}; take method="householder"')
-    check_callback("qr", callback)
+    if not (progress is None or callable(progress)):
+        return with_report(qr, locals())
+    _check_options(mode, method, pivoting)
     width = tile_of("qr", tile)
     inputs = gather(a, precision=precision, trimmed=False)
     m, n = matrix_shape("qr", "a", inputs.shape(0))
@@ -282,23 +281,36 @@ def qr(
     ):
         order, batch, field = None, inputs.shape(0)[:-2], inputs.is_complex
         if method == "refine" and min(inputs.blocks[0].shape) > 0:
-            return _refined(inputs, mode, width, checks, callback, auto=False)
+            return _refined(inputs, mode, width, checks, progress, auto=False)
         may_refine = method == "auto" and keep_q and not pivoting and tile is None
         if may_refine and tuning.refined_qr_is_faster(inputs.backend, m, n, rows, kind=inputs.kind):
-            return _refined(inputs, mode, width, checks, callback, auto=True)
+            return _refined(inputs, mode, width, checks, progress, auto=True)
         if pivoting:
             if checks is not None:
                 checks.require_finite("qr", "a", inputs.blocks[0], field)
             one_batch = inputs._replace(blocks=[flat(inputs.blocks[0], field)])
-            scaled, found = pivoted_factors(one_batch, tile=width, keep_q=keep_q, callback=callback)
+            scaled, found = pivoted_factors(one_batch, tile=width, keep_q=keep_q, report=progress)
             order = found.order.reshape(*batch, n)
         else:
-            scaled = scaled_factors(inputs, width, checks, "qr", callback, keep_q=keep_q)
+            scaled = scaled_factors(inputs, width, checks, "qr", progress, keep_q=keep_q)
         if mode == "raw":
             return _raw(inputs, scaled, checks, *([] if order is None else [order]))
         r = _with_batch(scaled.signed_r(rows), batch, field)
         q = _with_batch(scaled.signed_q(rows), batch, field) if keep_q else None
         return _wrapped(inputs, q, r, checks, order)
+
+
+def _check_options(mode: str, method: str, pivoting: bool) -> None:
+    """Raise ValueError for an unknown option, or for two that exclude each other."""
+    if mode not in _MODES:
+        raise ValueError(f"qr: mode must be one of {_CHOICES}; got {shown(mode)}")
+    if method not in _METHODS:
+        raise ValueError(
+            f'qr: method must be "auto", "householder" or "refine"; got {shown(method)}'
+        )
+    if method == "refine" and (mode == "raw" or pivoting):
+        asked = "pivots" if pivoting else 'mode="raw", reflectors'
+        raise ValueError(f'qr: method="refine" has no {asked}; take method="householder"')
 
 
 def _wrapped(
@@ -321,7 +333,7 @@ def _refined(
     mode: str,
     tile: int | None,
     checks: Checks | None,
-    callback: Callback | None,
+    report: Reporter | None,
     *,
     auto: bool,
 ) -> QRResult | MDArray:
@@ -343,10 +355,14 @@ def _refined(
         scaled, powers = backend.balance_columns(block[at], None, is_complex=field)
         found, rounds = None, 1 if auto else _MOST_ROUNDS
         # Sweeps take three times the memory that reflections take.
-        with suppress(*([MemoryError] if auto else [])):
+        told, heard = _listened(report)
+        try:
             found = refine.factor(
-                backend, scaled, columns=rows, kind=kind, rounds=rounds, callback=callback
+                backend, scaled, columns=rows, kind=kind, rounds=rounds, report=told
             )
+        except MemoryError as error:
+            if not auto or error in heard:
+                raise
         if found is None:
             if checks is not None:
                 checks.settle()
@@ -355,7 +371,7 @@ def _refined(
                     f"qr: the matrix{of_batch(item)} is too near to singular, or its rows too far "
                     'graded, for method="refine": method="householder" takes any matrix'
                 )
-            one = scaled_factors(inputs._replace(blocks=[block[at]]), tile, None, "qr", callback)
+            one = scaled_factors(inputs._replace(blocks=[block[at]]), tile, None, "qr", report)
             pair = one.signed_q(rows), one.signed_r(rows)
         else:
             pair = found.q, backend.ldexp(found.r, -powers, is_complex=field)
@@ -364,6 +380,20 @@ def _refined(
         else:
             q, r = pair
     return _wrapped(inputs, None if mode == "r" else q, r, checks)
+
+
+def _listened(report: Reporter | None) -> tuple[Reporter | None, list[MemoryError]]:
+    """Return a report that keeps its own errors apart from errors of the caller."""
+    heard: list[MemoryError] = []
+
+    def told(stage: str, done: int, total: int | None) -> None:
+        try:
+            cast("Reporter", report)(stage, done, total)
+        except MemoryError as error:
+            heard.append(error)
+            raise
+
+    return (None if report is None else told), heard
 
 
 def _with_batch(block: Block, batch: tuple[int, ...], is_complex: bool) -> Block:

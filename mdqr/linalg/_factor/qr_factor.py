@@ -14,6 +14,7 @@ from mdqr._errors import all_advised, place_of_least, shown, warn_of_precision
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
+from mdqr._progress import Progress, with_report
 from mdqr.linalg._factor import wide_range
 from mdqr.linalg._factor.condition import condition, require_digits
 from mdqr.linalg._factor.qr import require_factor, tile_of
@@ -21,9 +22,7 @@ from mdqr.linalg._factor.scaled import Scaled, multiply_signs, scaled_factors
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (
-    Callback,
     Inputs,
-    check_callback,
     gather,
     matrix_shape,
     memory_guard,
@@ -283,11 +282,12 @@ def _padded(block: Block, rows: int) -> Block:
 
 def qr_factor(
     a: Any,
+    /,
     *,
     tile: int | None = None,
     check: bool = True,
     precision: Precision | str | None = None,
-    callback: Callback | None = None,
+    progress: Progress = None,
 ) -> QRFactor:
     """Factor ``a = Q R`` and keep Q implicit.
 
@@ -302,8 +302,8 @@ def qr_factor(
         Otherwise NaN and infinities go through.
     precision : Precision or str, optional
         The precision of the factors; by default the precision of `a`.
-    callback : callable, optional
-        Called as ``callback(stage, done, total)`` after each tile.
+    progress : callable or bool, optional
+        Called as ``progress(stage, done, total)`` after each tile; True for a bar.
 
     Returns
     -------
@@ -313,7 +313,7 @@ def qr_factor(
     Raises
     ------
     TypeError
-        If `callback` cannot be called.
+        If `progress` is neither callable nor a bool.
     ValueError
         If `a` has fewer than two dimensions or `tile` is not positive.
     numpy.linalg.LinAlgError
@@ -335,13 +335,14 @@ def qr_factor(
     >>> f.apply_q([1.0, 2.0, 3.0]).to_numpy().tolist()
     [1.0, 2.0, 3.0]
     """
-    check_callback("qr_factor", callback)
+    if not (progress is None or callable(progress)):
+        return with_report(qr_factor, locals())
     width = tile_of("qr_factor", tile)
     inputs = gather(a, precision=precision, trimmed=False)
     m, n = matrix_shape("qr_factor", "a", inputs.shape(0))
     checks = Checks() if check else None
     with memory_guard("qr_factor", inputs, 2 * m * n + min(m, n) * n, "take fewer columns"):
-        scaled = scaled_factors(inputs, width, checks, "qr_factor", callback)
+        scaled = scaled_factors(inputs, width, checks, "qr_factor", progress)
         if checks is not None:
             r = scaled.unscaled_r(scaled.factors.count)
             require_factor(checks, "qr_factor", "R", r, inputs.is_complex)

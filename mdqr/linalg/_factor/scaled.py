@@ -8,10 +8,11 @@ from functools import cached_property
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._precision import PRECISIONS
+from mdqr._progress import Reporter
 from mdqr.linalg._factor import householder, pivoted
 from mdqr.linalg._factor.householder import Factors
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._shared.operands import Callback, Inputs
+from mdqr.linalg._shared.operands import Inputs
 
 
 @dataclass
@@ -76,7 +77,7 @@ def scaled_factors(
     width: int | None,
     checks: Checks | None,
     function: str,
-    callback: Callback | None = None,
+    report: Reporter | None = None,
     *,
     keep_q: bool = True,
 ) -> Scaled:
@@ -93,7 +94,7 @@ def scaled_factors(
         kind=inputs.kind,
         tile=width,
         keep_q=keep_q,
-        callback=callback,
+        report=report,
     )
     return Scaled(factors, -powers)
 
@@ -105,7 +106,7 @@ def pivoted_factors(
     keep_q: bool = True,
     enough: float = 0.0,
     least: int = 0,
-    callback: Callback | None = None,
+    report: Reporter | None = None,
 ) -> tuple[Scaled, pivoted.Pivoted]:
     """Scale the columns of the first operand ``(batch, m, n)``, finite, and factor with pivoting.
 
@@ -125,6 +126,6 @@ def pivoted_factors(
         keep_q=keep_q,
         enough=enough,
         least=least,
-        callback=callback,
+        report=report,
     )
     return Scaled(found.factors, found.exponents), found

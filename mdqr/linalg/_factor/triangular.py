@@ -14,6 +14,7 @@ from mdqr._errors import advised, shown
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._precision import Precision
+from mdqr._progress import Progress, Reporter, with_report
 from mdqr.linalg._factor import wide_range
 from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared import tuning
@@ -26,10 +27,8 @@ from mdqr.linalg._shared.checks import (
     raise_out_of_range,
 )
 from mdqr.linalg._shared.operands import (
-    Callback,
     as_integer,
     broadcast_batch,
-    check_callback,
     gather,
     on_host,
     right_hand_side,
@@ -111,7 +110,7 @@ class Triangle:
         trans: str = "N",
         *,
         checks: Checks | None = None,
-        callback: Callback | None = None,
+        report: Reporter | None = None,
         name: str | None = None,
         entries: Callable[[], Block] | None = None,
         undo: tuple[Block, Block] | None = None,
@@ -126,8 +125,8 @@ class Triangle:
             The matrix, its transpose, or its conjugate transpose.
         checks : Checks, optional
             Gets the demand that the solution does not overflow.
-        callback : callable, optional
-            Called as ``callback("substitute", done, total)`` after each tile of rows.
+        report : callable, optional
+            Called as ``report("substitute", done, total)`` after each tile of rows.
         name : str, optional
             What the caller of the public function calls `b`, if it is given as it came: an entry
             that is not finite is then told from a solution that overflows.
@@ -149,7 +148,7 @@ class Triangle:
         _, (a, wide) = broadcast_batch(self.function, [a, b], field)
         y, powers = self.backend.balance_columns(wide, rows, is_complex=field)
         conjugate = trans == "C" and field
-        y = self._substitute(a, y, lower=lower, conjugate=conjugate, callback=callback)
+        y = self._substitute(a, y, lower=lower, conjugate=conjugate, report=report)
         if undo is not None:
             columns, powers = columns - undo[0], powers + undo[1]
         x, fault = self.backend.scale(y, columns, powers, is_complex=field)
@@ -157,7 +156,7 @@ class Triangle:
             *found, fault = checks.settle(*wide_range.extremes(a, y, field), fault)
             if wide_range.may_underflow(*found, limbs=self.kind.limbs):
                 self._require_finite(checks, name, b)
-                x = self._solve_lost(entries(), wide, trans, (a, y, x), callback, undo)
+                x = self._solve_lost(entries(), wide, trans, (a, y, x), report, undo)
                 fault = (~scaling.finite(x, field)).astype(np.int64).reshape(1)
 
         def raise_error() -> NoReturn:
@@ -179,7 +178,7 @@ class Triangle:
         b: Block,
         trans: str,
         solved: tuple[Block, Block, Block],
-        callback: Callback | None,
+        report: Reporter | None,
         undo: tuple[Block, Block] | None,
     ) -> Block:
         """Return x, of a triple a, y, x, with those columns solved again where underflow counts."""
@@ -200,7 +199,7 @@ class Triangle:
             lower=lower,
             conjugate=trans == "C" and field,
             unit_diagonal=self.unit_diagonal,
-            callback=callback,
+            report=report,
         )
         if undo is not None:
             powers = powers - undo[0][..., :, None] - undo[1][..., None, places]
@@ -209,7 +208,7 @@ class Triangle:
         return x
 
     def _substitute(
-        self, a: Block, b: Block, *, lower: bool, conjugate: bool, callback: Callback | None
+        self, a: Block, b: Block, *, lower: bool, conjugate: bool, report: Reporter | None
     ) -> Block:
         return substitute(
             self.backend,
@@ -218,7 +217,7 @@ class Triangle:
             kind=self.kind,
             lower=lower,
             conjugate=conjugate,
-            callback=callback,
+            report=report,
         )
 
 
@@ -231,7 +230,7 @@ def substitute(
     lower: bool,
     unit_diagonal: bool = False,
     conjugate: bool = False,
-    callback: Callback | None = None,
+    report: Reporter | None = None,
 ) -> Block:
     """Solve ``a x = b`` for triangles ``(..., n, n)`` and blocks ``(..., n, k)``.
 
@@ -239,7 +238,7 @@ def substitute(
     with the conjugate of `a`. Nothing is scaled, and nothing checked.
     """
     x = kind.empty(backend.xp, b.shape[kind.lead :])
-    run = _Substitution(backend, a, x, kind, lower, unit_diagonal, conjugate, callback)
+    run = _Substitution(backend, a, x, kind, lower, unit_diagonal, conjugate, report)
     run.by_halves(slice(0, int(a.shape[-1])), b)
     return x
 
@@ -255,7 +254,7 @@ class _Substitution:
     lower: bool
     unit_diagonal: bool
     conjugate: bool
-    callback: Callback | None
+    report: Reporter | None
     done: int = 0
 
     def by_halves(self, rows: slice, right: Block) -> None:
@@ -308,20 +307,21 @@ class _Substitution:
                 kind=kind,
             )
             self.done += rows.stop - start
-            if self.callback is not None:
-                self.callback("substitute", self.done, int(self.a.shape[-1]))
+            if self.report is not None:
+                self.report("substitute", self.done, int(self.a.shape[-1]))
 
 
 @advised
 def solve_triangular(
     a: Any,
     b: Any,
+    /,
     trans: int | str = 0,
     lower: bool = False,
     unit_diagonal: bool = False,
     *,
     precision: Precision | str | None = None,
-    callback: Callback | None = None,
+    progress: Progress = None,
 ) -> MDArray:
     """Solve ``op(a) x = b`` for a triangular matrix by substitution.
 
@@ -339,8 +339,9 @@ def solve_triangular(
         Take the diagonal as ones; it is not read.
     precision : Precision or str, optional
         The precision of the solution; by default the highest of the operands.
-    callback : callable, optional
-        Called as ``callback("substitute", done, total)`` after each tile of rows.
+    progress : callable or bool, optional
+        Called as ``progress("substitute", done, total)`` after each tile of rows; True for a
+        bar.
 
     Returns
     -------
@@ -350,7 +351,7 @@ def solve_triangular(
     Raises
     ------
     TypeError
-        If `callback` cannot be called.
+        If `progress` is neither callable nor a bool.
     ValueError
         If the shapes do not fit or `trans` is unknown.
     numpy.linalg.LinAlgError
@@ -372,7 +373,8 @@ def solve_triangular(
     >>> mdqr.linalg.solve_triangular(a, [4.0, 8.0]).to_numpy().tolist()
     [1.0, 2.0]
     """
-    check_callback("solve_triangular", callback)
+    if not (progress is None or callable(progress)):
+        return with_report(solve_triangular, locals())
     letter = letter_of("solve_triangular", trans)
     inputs = gather(a, b, precision=precision, trimmed=on_host(a, b))
     n = square_order("solve_triangular", "a", inputs.shape(0))
@@ -391,7 +393,7 @@ def solve_triangular(
         right,
         letter,
         checks=checks,
-        callback=callback,
+        report=progress,
         name="b",
         entries=lambda: inputs.blocks[0],
     )

@@ -7,8 +7,8 @@ import numpy as np
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
+from mdqr._progress import Reporter
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._shared.operands import Callback
 
 # Of what underflows a row loses fewer units than two to this power, however long it is.
 _SPARE = 40
@@ -108,7 +108,7 @@ def substitute(
     lower: bool,
     conjugate: bool,
     unit_diagonal: bool,
-    callback: Callback | None,
+    report: Reporter | None,
 ) -> tuple[Block, Block]:
     """Solve ``a x = b`` for a triangle as it came, row by row.
 
@@ -157,6 +157,6 @@ def substitute(
         value = backend.ldexp(value, -up, is_complex=is_complex)
         found[..., i] = planes.widen(value, is_complex, limbs)
         powers[..., i] = xp.where(bits > 0, most + up, scaling.ABSENT)
-        if callback is not None:
-            callback("substitute", done + 1, order)
+        if report is not None:
+            report("substitute", done + 1, order)
     return found.swapaxes(-1, -2), powers.swapaxes(-1, -2)

@@ -12,6 +12,7 @@ from mdqr._docstrings import documented
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
+from mdqr._progress import Progress, Reporter, with_report
 from mdqr.linalg._general.conclusion import Conclusion
 from mdqr.linalg._general.operands import Operands, operands
 from mdqr.linalg._general.results import EigResult
@@ -20,12 +21,14 @@ from mdqr.linalg._general.solver import info_of, solved, warn_of_data
 
 def eig(
     a: Any,
+    /,
     b: Any = None,
     left: bool = False,
     right: bool = True,
     *,
     precision: Precision | str | None = None,
     data_error: Mapping[str, Any] | None = None,
+    progress: Progress = None,
 ) -> EigResult | MDArray:
     """Return eigenvalues and eigenvectors of square matrices, and how near they are.
 
@@ -45,6 +48,11 @@ def eig(
         Bounds of the errors of entries, ``{"a_atol": ..., "a_rtol": ..., "b_atol": ...}``, numbers
         or arrays that broadcast to a or b, as in `lstsq`; by default half a unit in the last place
         of the precision in which the entries were given.
+    progress : callable or bool, optional
+        Called as ``progress(stage, done, total)``; True for a bar. The stages are "refine", steps
+        whose number is not known before the last; where these do not converge, "reduce", by
+        columns, and "iterate", by eigenvalues, of the QR algorithm, once or more; and "certify", by
+        matrices, for pairs after each.
 
     Returns
     -------
@@ -56,6 +64,8 @@ def eig(
     ------
     ValueError
         If a matrix is not square, or `b` is of another order.
+    TypeError
+        If `data_error` is not a dict, or `progress` is neither callable nor a bool.
     numpy.linalg.LinAlgError
         If an entry is not finite, an eigenvalue is beyond the largest double, the QR algorithm
         does not converge, or ``a - s b`` is singular for every s.
@@ -109,10 +119,12 @@ def eig(
     >>> w.to_numpy().real.tolist()
     [1.0, 2.0]
     """
+    if not (progress is None or callable(progress)):
+        return with_report(eig, locals())
     if not (left or right):
-        return _values("eig", a, b, precision, data_error)
+        return _values("eig", a, b, precision, data_error, progress)
     given = operands("eig", [a] if b is None else [a, b], precision, data_error)
-    found = solved("eig", given, left=left, right=right)
+    found = solved("eig", given, left=left, right=right, report=progress)
     info = info_of(given, found)
     w = _wrapped(given, found, lambda one: one.values, given.shape)
     square = given.inputs.shape(0)
@@ -125,10 +137,12 @@ def eig(
 @documented(eig)
 def eigvals(
     a: Any,
+    /,
     b: Any = None,
     *,
     precision: Precision | str | None = None,
     data_error: Mapping[str, Any] | None = None,
+    progress: Progress = None,
 ) -> MDArray:
     """Return eigenvalues of square matrices; as `scipy.linalg.eigvals`.
 
@@ -159,7 +173,9 @@ def eigvals(
     >>> mdqr.linalg.eigvals(a).to_numpy().tolist()
     [2j, -2j]
     """
-    return _values("eigvals", a, b, precision, data_error)
+    if not (progress is None or callable(progress)):
+        return with_report(eigvals, locals())
+    return _values("eigvals", a, b, precision, data_error, progress)
 
 
 def _values(
@@ -168,10 +184,11 @@ def _values(
     b: Any,
     precision: Precision | str | None,
     data_error: Mapping[str, Any] | None,
+    report: Reporter | None,
 ) -> MDArray:
     """Return the eigenvalues alone."""
     given = operands(function, [a] if b is None else [a, b], precision, data_error)
-    found = solved(function, given, left=False, right=False)
+    found = solved(function, given, left=False, right=False, report=report)
     warn_of_data(function, given, found)
     return _wrapped(given, found, lambda one: one.values, given.shape)
 

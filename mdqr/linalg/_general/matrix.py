@@ -10,6 +10,7 @@ from mdqr._backend.blocks import native_abs
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
+from mdqr._progress import Reporter
 from mdqr.linalg._general.certificate import Certified, Remainder
 from mdqr.linalg._general.subspaces.balancing import balanced
 from mdqr.linalg._general.subspaces.decomposition import decomposed
@@ -47,7 +48,7 @@ class Problem(Protocol):
     def limbs(self, wanted: int) -> int:
         """Return to how many limbs values are rounded, for so many of the answer."""
 
-    def basis(self, *, is_real: bool) -> Basis:
+    def basis(self, *, is_real: bool, report: Reporter | None) -> Basis:
         """Return invariant subspaces."""
 
     def of_vectors(self, x: Block) -> Block:
@@ -94,9 +95,9 @@ class Matrix(NamedTuple):
         """Return those of the answer: powers of two are exact."""
         return wanted
 
-    def basis(self, *, is_real: bool) -> Basis:
+    def basis(self, *, is_real: bool, report: Reporter | None) -> Basis:
         """Return invariant subspaces."""
-        return decomposed(self.backend, self.a, self.kind, is_real=is_real)
+        return decomposed(self.backend, self.a, self.kind, is_real=is_real, report=report)
 
     def of_vectors(self, x: Block) -> Block:
         """Return the vectors themselves."""

@@ -10,6 +10,7 @@ from mdqr._backend.blocks import from_native, native_abs, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
+from mdqr._progress import Reporter
 from mdqr.linalg._factor import lu
 from mdqr.linalg._general.certificate import Certified, Remainder
 from mdqr.linalg._general.subspaces.decomposition import decomposed
@@ -50,9 +51,9 @@ class Pair(NamedTuple):
         """Return those of the answer, or of the work where eigenvalues follow from values."""
         return wanted if self.shift is None else self.kind.limbs
 
-    def basis(self, *, is_real: bool) -> Basis:
+    def basis(self, *, is_real: bool, report: Reporter | None) -> Basis:
         """Return the basis of the matrix, its Y near the inverse of ``denominator X``."""
-        found = decomposed(self.backend, self.matrix, self.kind, is_real=is_real)
+        found = decomposed(self.backend, self.matrix, self.kind, is_real=is_real, report=report)
         transposed = lu.factor(self.backend, self.denominator.swapaxes(-1, -2), self.kind)
         y = lu.solved(transposed, found.y.swapaxes(-1, -2)).swapaxes(-1, -2)
         y = inverse_step(self.backend, self.of_vectors(found.x), y, self.kind)

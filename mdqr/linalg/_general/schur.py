@@ -11,6 +11,7 @@ from mdqr._array.array import MDArray
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Kind
 from mdqr._precision import Precision
+from mdqr._progress import Progress, with_report
 from mdqr.linalg._factor.lu import flat
 from mdqr.linalg._general.operands import operands
 from mdqr.linalg._general.schur_info import ErrorsOfForm, SchurInfo
@@ -46,10 +47,12 @@ SchurResult.__module__ = "mdqr.linalg"
 
 def schur(
     a: Any,
+    /,
     output: str = "real",
     *,
     precision: Precision | str | None = None,
     data_error: Mapping[str, Any] | None = None,
+    progress: Progress = None,
 ) -> SchurResult:
     """Return the Schur decomposition of square matrices; as `scipy.linalg.schur`.
 
@@ -65,6 +68,9 @@ def schur(
     data_error : dict, optional
         Bounds of the errors of entries, ``{"a_atol": ..., "a_rtol": ...}``, as in `lstsq`; by
         default half a unit in the last place of the precision in which they were given.
+    progress : callable or bool, optional
+        Called as ``progress(stage, done, total)``; True for a bar. The stages are "reduce", by
+        columns, and "iterate", by eigenvalues, for each matrix of a batch.
 
     Returns
     -------
@@ -75,6 +81,8 @@ def schur(
     ------
     ValueError
         If `a` is not square, or `output` is neither "real" nor "complex".
+    TypeError
+        If `data_error` is not a dict, or `progress` is neither callable nor a bool.
     numpy.linalg.LinAlgError
         If an entry is not finite, or the QR algorithm does not converge.
     MemoryError
@@ -102,6 +110,8 @@ def schur(
     >>> bool(found.info.error_bound < 1e-60), bool(found.info.departure < 1e-60)
     (True, True)
     """
+    if not (progress is None or callable(progress)):
+        return with_report(schur, locals())
     if output not in ("real", "complex", "r", "c"):
         raise ValueError(f'schur: output must be "real" or "complex"; got {output!r}')
     given = operands("schur", [a], precision, data_error)
@@ -115,7 +125,7 @@ def schur(
         found = [kind.zeros(np, planes.value_shape(block, kind.is_complex)) for _ in range(2)]
         form = triangular if kind.is_complex else quasi_triangular
         for i in range(block.shape[kind.lead] if n else 0):
-            parts = form(inputs.backend, block[..., i, :, :], kind)
+            parts = form(inputs.backend, block[..., i, :, :], kind, progress)
             for whole, part in zip(found, parts, strict=True):
                 whole[..., i, :, :] = part
     t, z = (planes.narrow(x, kind.is_complex, inputs.precision.limbs) for x in found)

@@ -10,6 +10,7 @@ from mdqr._errors import DataPrecisionWarning, place_of_least, warn_of_precision
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
+from mdqr._progress import Reporter
 from mdqr.linalg._factor.lu import flat
 from mdqr.linalg._general.certificate import certified
 from mdqr.linalg._general.conclusion import Conclusion, Wanted
@@ -23,7 +24,9 @@ from mdqr.linalg._shared.data_error import Errors
 from mdqr.linalg._shared.operands import Inputs, memory_guard
 
 
-def solved(function: str, given: Operands, *, left: bool, right: bool) -> list[Conclusion]:
+def solved(
+    function: str, given: Operands, *, left: bool, right: bool, report: Reporter | None
+) -> list[Conclusion]:
     """Return what is found; the items of a batch one after the other where there are pairs."""
     inputs, n = given.inputs, given.shape[-1]
     kind = Kind(max(inputs.work.limbs, 2), True)
@@ -34,24 +37,29 @@ def solved(function: str, given: Operands, *, left: bool, right: bool) -> list[C
             return []
         if len(blocks) == 1:
             matrix = Matrix.of(inputs.backend, blocks[0], given.errors[0], kind)
-            found = _found(matrix, wanted)[0]
+            found = _found(matrix, wanted, report)[0]
+            if report is not None:
+                report("certify", len(matrix.top), len(matrix.top))
             values = found.values.reshape(*found.values.shape[:2], *given.shape[:-1], 1, n)
             Checks().require_in_range(function, "the eigenvalues", values, True)
             return [found]
         batch = blocks[0].shape[2]
-        return [
-            _of_pair(function, given, [x[..., i : i + 1, :, :] for x in blocks], i, batch, wanted)
-            for i in range(batch)
-        ]
+        pairs = []
+        for i in range(batch):
+            pair = [x[..., i : i + 1, :, :] for x in blocks]
+            pairs.append(_of_pair(function, given, pair, i, batch, wanted, report))
+            if report is not None:
+                report("certify", i + 1, batch)
+        return pairs
 
 
 def _complex(block: Block, inputs: Inputs, kind: Kind) -> Block:
     return planes.widen(block if inputs.is_complex else planes.complexify(block), True, kind.limbs)
 
 
-def _found(problem: Problem, wanted: Wanted) -> tuple[Conclusion, bool]:
+def _found(problem: Problem, wanted: Wanted, report: Reporter | None) -> tuple[Conclusion, bool]:
     """Return what is found, and whether Y is proven to be near an inverse."""
-    basis = problem.basis(is_real=wanted.is_real)
+    basis = problem.basis(is_real=wanted.is_real, report=report)
     limbs = problem.limbs(wanted.limbs)
     known = certified(problem.backend, problem.remainder(basis), basis, problem.kind, limbs)
     regular = bool((known.off.sum(axis=-1) < 0.5).all())
@@ -59,7 +67,13 @@ def _found(problem: Problem, wanted: Wanted) -> tuple[Conclusion, bool]:
 
 
 def _of_pair(
-    function: str, given: Operands, pair: list[Block], i: int, batch: int, wanted: Wanted
+    function: str,
+    given: Operands,
+    pair: list[Block],
+    i: int,
+    batch: int,
+    wanted: Wanted,
+    report: Reporter | None,
 ) -> Conclusion:
     """Return what is found of one pair: with more limbs where these do not prove it regular."""
     backend, found = given.inputs.backend, None
@@ -71,7 +85,7 @@ def _of_pair(
         a, b = (planes.widen(x, True, kind.limbs) for x in pair)
         problem = reduced(backend, a, b, (errors[0], errors[1]), kind)
         if problem is not None:
-            found, regular = _found(problem, wanted)
+            found, regular = _found(problem, wanted, report)
             if regular:
                 return found
         if kind.limbs == limbs and is_singular(a[..., 0, :, :], b[..., 0, :, :]):
@@ -79,7 +93,7 @@ def _of_pair(
             raise np.linalg.LinAlgError(
                 f"{function}: a - s b{where} is singular for every s: no eigenvalues are determined"
             )
-    found = found or _found(unknown(backend, a, b, kind), wanted)[0]
+    found = found or _found(unknown(backend, a, b, kind), wanted, report)[0]
     found.resolved = False
     return found
 

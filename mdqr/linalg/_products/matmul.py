@@ -14,13 +14,12 @@ from mdqr._limbs import planes
 from mdqr._limbs.device import check_device, device_of
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
+from mdqr._progress import Progress, Reporter, with_report
 from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.operands import (
-    Callback,
     Inputs,
     broadcast_batch,
-    check_callback,
     gather,
     on_host,
     trim,
@@ -28,7 +27,7 @@ from mdqr.linalg._shared.operands import (
 
 _METHODS = ("auto", "direct", "exact")
 
-# Limb products between two calls of a callback, some tenths of a second on a CPU.
+# Limb products between two reports, some tenths of a second on a CPU.
 _PIECE = 2**32
 
 # A product of so many products of limbs takes no longer on a device than looking for zero limbs,
@@ -43,10 +42,11 @@ _COLUMNS = 64
 def matmul(
     a: Any,
     b: Any,
+    /,
     *,
     method: str = "auto",
     precision: Precision | str | None = None,
-    callback: Callback | None = None,
+    progress: Progress = None,
     devices: Sequence[str] = (),
 ) -> MDArray:
     """Multiply matrices, as `numpy.matmul`.
@@ -64,11 +64,11 @@ def matmul(
         subnormal. "auto" takes the faster one that keeps the bound below.
     precision : Precision or str, optional
         The precision of the product; by default the highest of the operands.
-    callback : callable, optional
-        Called as ``callback("matmul", done, total)`` after each block of columns; columns are
+    progress : callable or bool, optional
+        Called as ``progress("matmul", done, total)`` after each block of columns; columns are
         computed in one block without it. Where matrices are multiplied one by one, through
         residues, `total` counts the columns of all of them; with `devices` each matrix is one
-        block.
+        block. True for a bar.
     devices : sequence of str, optional
         Experimental. GPUs, as "cuda:1", that share in products through residues with the one that
         has the operands and gets the result: each forms some of its rows, with the same limbs. Rows
@@ -82,7 +82,7 @@ def matmul(
     Raises
     ------
     TypeError
-        If `callback` cannot be called, or `devices` is not a sequence of names.
+        If `progress` is neither callable nor a bool, or `devices` is not a sequence of names.
     ValueError
         If an operand is a scalar, the shapes do not fit, `method` is unknown, or `devices` are
         given with operands on the CPU, with "direct", or that are not GPUs of this machine.
@@ -114,9 +114,10 @@ def matmul(
     >>> mdqr.linalg.matmul(a, [1.0, 1.0]).to_numpy().tolist()
     [3.0, 7.0]
     """
+    if not (progress is None or callable(progress)):
+        return with_report(matmul, locals())
     if method not in _METHODS:
         raise ValueError(f'matmul: method must be "auto", "direct" or "exact"; got {shown(method)}')
-    check_callback("matmul", callback)
     numbers = _numbers(devices, method, on_host(a, b))
     inputs = gather(a, b, precision=precision, trimmed=on_host(a, b))
     left, right = inputs.shape(0), inputs.shape(1)
@@ -147,7 +148,7 @@ def matmul(
         if limb_products > _QUICK:
             blocks = [block for block, _ in trim([(block, field) for block in blocks])]
             _, wide = broadcast_batch("matmul", blocks, field)
-    product = _product(inputs, wide[0], wide[1], method, callback, numbers)
+    product = _product(inputs, wide[0], wide[1], method, progress, numbers)
     if row:
         product = product[..., 0, :]
     if column:
@@ -178,24 +179,24 @@ def _product(
     a: Block,
     b: Block,
     method: str,
-    callback: Callback | None,
+    report: Reporter | None,
     devices: list[int],
 ) -> Block:
     """Multiply; by blocks of columns where the caller needs to hear of them."""
     kind, total = inputs.kind, int(b.shape[-1])
     *batch, m, k = planes.value_shape(a, inputs.is_complex)
     if method != "direct" and 0 not in (*batch, m, k, total):
-        report = None if callback is None else partial(callback, "matmul")
+        told = None if report is None else partial(report, "matmul")
         return exact.product(
             cast(ExactProducts, inputs.backend),
             a,
             b,
             kind=kind,
             all_bits=method == "exact",
-            report=report,
+            report=told,
             devices=[number for number in devices if device_of(a) != f"cuda:{number}"],
         )
-    if callback is None:
+    if report is None:
         return inputs.backend.matmul(a, b, kind=kind)
     tiles = _PIECE // max(1, math.prod(batch) * m * k * kind.limbs**2 * _COLUMNS)
     width = _COLUMNS * max(1, tiles)
@@ -203,5 +204,5 @@ def _product(
     for start in range(0, total, width):
         columns = (..., slice(start, start + width))
         inputs.backend.matmul(a, b[columns], out=out[columns], kind=kind)
-        callback("matmul", min(start + width, total), total)
+        report("matmul", min(start + width, total), total)
     return out

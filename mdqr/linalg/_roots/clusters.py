@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from math import inf
 
+from mdqr._progress import Reporter
 from mdqr.linalg._roots.aberth import moved, starts
 from mdqr.linalg._roots.dyadic import Point, Polynomial, Taylor, log_of
 from mdqr.linalg._roots.isolation import MOST_BITS, Disk, centred, isolated
@@ -21,8 +22,14 @@ _GROUPS = 3
 class Search:
     """The disks found so far, and points near the other roots."""
 
-    def __init__(self, p: Polynomial, target: int, points: list[Point] | None = None) -> None:
-        self.p, self.target = p, target
+    def __init__(
+        self,
+        p: Polynomial,
+        target: int,
+        points: list[Point] | None = None,
+        report: Reporter | None = None,
+    ) -> None:
+        self.p, self.target, self.report = p, target, report
         self.disks: list[Disk] = []
         self.is_close = False
         self.pending = starts(p) if points is None else points
@@ -56,6 +63,9 @@ class Search:
                 left.append(z)
                 continue
             found.append((disk, z))
+            if self.report is not None:
+                done = sum(disk.multiplicity for disk in self.disks) + len(found)
+                self.report("roots", done, self.p.degree)
             if self.p.is_real and z.im:
                 known[z] = disk._replace(z=disk.z.conj())
         self.disks, again, close = apart([*((disk, None) for disk in self.disks), *found])

@@ -13,6 +13,7 @@ from mdqr._functions.filled import zeros
 from mdqr._limbs import planes
 from mdqr._limbs.device import host_block
 from mdqr._precision import Precision
+from mdqr._progress import Progress, Reporter, with_report
 from mdqr.linalg._roots.values import Given, found_roots
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.data_error import (
@@ -71,9 +72,11 @@ RootsResult.__module__ = "mdqr.linalg"
 
 def roots(
     p: Any,
+    /,
     *,
     data_error: Mapping[str, Any] | None = None,
     precision: Precision | str | None = None,
+    progress: Progress = None,
 ) -> RootsResult:
     """Return the roots of a polynomial, and disks that contain them.
 
@@ -89,6 +92,9 @@ def roots(
         given. They make `info.data_error_bound` and `info.data_digits`, and change nothing else.
     precision : Precision or str, optional
         The precision of the roots; by default the precision of `p`.
+    progress : callable or bool, optional
+        Called as ``progress("roots", done, total)`` with numbers of roots that have a disk of their
+        own or are known to be multiple; True for a bar. Zeros at the end of `p` do not count.
 
     Returns
     -------
@@ -101,7 +107,7 @@ def roots(
     ValueError
         If `p` does not have one axis, or `data_error` does not fit.
     TypeError
-        If `data_error` is not a dict.
+        If `data_error` is not a dict, or `progress` is neither callable nor a bool.
     numpy.linalg.LinAlgError
         If a coefficient is not finite, or a root is beyond the largest double.
 
@@ -150,14 +156,17 @@ def roots(
     >>> found.info.data_digits.round(1).tolist()
     [6.0, 6.0]
     """
-    return found_with_info("linalg.roots", p, data_error, precision)
+    if not (progress is None or callable(progress)):
+        return with_report(roots, locals())
+    return found_with_info("linalg.roots", p, data_error, precision, progress)
 
 
 def found_with_info(
     public: str,
     p: Any,
-    data_error: Mapping[str, Any] | None = None,
-    precision: Precision | str | None = None,
+    data_error: Mapping[str, Any] | None,
+    precision: Precision | str | None,
+    report: Reporter | None = None,
 ) -> RootsResult:
     """Do `roots` for the public function of that name in `mdqr`."""
     function = "roots"
@@ -175,7 +184,7 @@ def found_with_info(
     block = host_block(inputs.blocks[0])
     atol, rtol = (host_block(x) if hasattr(x, "get") else x for x in errors)
     given = Given(block, inputs.is_complex, Errors(atol, rtol))
-    found = found_roots(given, inputs.precision)
+    found = found_roots(given, inputs.precision, report)
     values = MDArray._wrap(found.block.copy(), inputs.precision, True)
     if not np.isfinite(found.radii).all():
         checks.require_in_range(function, "the roots", found.block[..., None], True)
@@ -227,21 +236,21 @@ def _whole(inputs: Inputs, index: int) -> MDArray:
     return MDArray._wrap(block, inputs.work, inputs.is_complex)
 
 
-def companion(a: Any, *, precision: Precision | str | None = None) -> MDArray:
+def companion(p: Any, /, *, precision: Precision | str | None = None) -> MDArray:
     """Return the companion matrix of a polynomial; as `scipy.linalg.companion`.
 
     Parameters
     ----------
-    a : array_like
+    p : array_like
         Coefficients ``(..., n + 1)``, the highest power first, which is not zero; n is at
         least 1.
     precision : Precision or str, optional
-        The precision of the matrix; by default the precision of `a`.
+        The precision of the matrix; by default the precision of `p`.
 
     Returns
     -------
     MDArray
-        Matrices ``(..., n, n)``: the first row is ``-a[1:] / a[0]``, below the diagonal are ones.
+        Matrices ``(..., n, n)``: the first row is ``-p[1:] / p[0]``, below the diagonal are ones.
 
     Raises
     ------
@@ -250,7 +259,7 @@ def companion(a: Any, *, precision: Precision | str | None = None) -> MDArray:
 
     Notes
     -----
-    Quotients are rounded: its eigenvalues are roots of a polynomial close to the one that `a`
+    Quotients are rounded: its eigenvalues are roots of a polynomial close to the one that `p`
     defines.
 
     Examples
@@ -259,11 +268,11 @@ def companion(a: Any, *, precision: Precision | str | None = None) -> MDArray:
     >>> mdqr.linalg.companion(mdqr.array([1, -10, 31, -30], precision=mdqr.qd)).to_numpy().tolist()
     [[10.0, -31.0, 30.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
-    inputs = gather(a, precision=precision)
+    inputs = gather(p, precision=precision)
     given = _whole(inputs, 0)
     n = given.shape[-1] - 1 if given.ndim else 0
     if n < 1:
-        raise ValueError(f"companion: a must have two coefficients; got shape {given.shape}")
+        raise ValueError(f"companion: p must have two coefficients; got shape {given.shape}")
     if (given[..., 0] == 0).any():
         raise ValueError("companion: the first coefficient must not be zero")
     row = -given[..., 1:] / given[..., :1]

@@ -12,6 +12,7 @@ from mdqr._backend.blocks import native_abs
 from mdqr._limbs import planes
 from mdqr._limbs.exact import LOWEST, saturated, sum_of_units
 from mdqr._precision import Precision
+from mdqr._progress import Reporter
 from mdqr.linalg._roots.aberth import starts
 from mdqr.linalg._roots.clusters import Search, meet
 from mdqr.linalg._roots.dyadic import Point, Polynomial, log_of, log_sum
@@ -179,15 +180,17 @@ class Found:
         return [Point(x, y, LOWEST) for x, y in zip(*parts, strict=True)]
 
 
-def found_roots(given: Given, precision: Precision) -> Found:
+def found_roots(given: Given, precision: Precision, report: Reporter | None = None) -> Found:
     """Return the roots of a polynomial, rounded to a precision."""
     p = given.p
     if p is None or not p.degree:
         zeros = Disks(np.zeros(given.zeros), np.full(given.zeros, given.zeros))
         return Found(given, [], zeros, precision.limbs)
-    search = Search(p, precision.bits + _GUARD)
+    search = Search(p, precision.bits + _GUARD, report=report)
     resolved = search.run()
     disks = search.disks if resolved else _unresolved(p, search)
+    if report is not None:
+        report("roots", p.degree, p.degree)
     disks = [_simplified(disk, precision.bits + _GUARD - 8) for disk in disks]
     if p.is_real and resolved:
         disks = _conjugate(disks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from operator import attrgetter
@@ -24,7 +24,6 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS, Precision, as_precision
 from mdqr.linalg._shared.checks import fetch
 
-Callback = Callable[[str, int, int], object]
 # An index for each axis of a batch, on the host.
 Items = tuple[np.ndarray, ...]
 
@@ -284,15 +283,6 @@ def as_integer(value: Any) -> int | None:
         return operator.index(value)
     except TypeError:
         return None
-
-
-def check_callback(function: str, callback: Any) -> None:
-    """Raise TypeError unless `callback` can be called or is None."""
-    if callback is not None and not callable(callback):
-        raise TypeError(
-            f"{function}: callback must be callable as callback(stage, done, total), or None; "
-            f"got {type(callback).__name__}"
-        )
 
 
 @contextmanager

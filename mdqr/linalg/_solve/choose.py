@@ -78,6 +78,8 @@ def choose(
         raise (_in_whole_batch(problem, error) if problem.batch else error) from None
     found = batch.answer(problem, is_raised=is_raised)
     assert found is not None
+    if problem.system.report is not None:
+        problem.system.tell("refine", found.steps, found.steps)
     if wants_proof and not (found.promised and _is_proven(found, method)):
         missing = ~found.kept if not found.promised else np.ones_like(found.kept)
         _refuse(problem, found.condition[missing], verified=verified)

@@ -264,7 +264,7 @@ def _of_factors(system: System) -> tuple[Block, Block]:
         if more.limbs == kind.limbs or fetch((norm < _SMALL).all())[0]:
             break
         kind = kind._replace(limbs=more.limbs)
-        factors = replace(system, kind=kind, a=a, root=None, callback=None).factors
+        factors = replace(system, kind=kind, a=a, root=None, report=None).factors
     powers = left + lengths * scaling.largest(left, -2, 0.0, keepdims=True) / (1.0 - norm)
     powers = xp.where(norm < 1.0, powers, xp.inf)
     rows = system.size(system.backend.matmul(x, b_adjoint, kind=kind))

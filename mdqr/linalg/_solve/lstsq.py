@@ -13,13 +13,12 @@ from mdqr._core.promotion import to_block, together
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
+from mdqr._progress import Progress, Reporter, with_report
 from mdqr.linalg._shared.caller import LSTSQ, Caller
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.data_error import check_data_error
 from mdqr.linalg._shared.operands import (
-    Callback,
     Inputs,
-    check_callback,
     data_precision,
     entry_unit,
     gather,
@@ -75,6 +74,7 @@ LstsqResult.__module__ = "mdqr.linalg"
 def lstsq(
     a: Any,
     b: Any,
+    /,
     rcond: float | None = None,
     *,
     rtol: float | None = None,
@@ -84,7 +84,7 @@ def lstsq(
     verified: bool = False,
     precision: Precision | str | None = None,
     data_error: Mapping[str, Any] | None = None,
-    callback: Callback | None = None,
+    progress: Progress = None,
 ) -> LstsqResult:
     """Return the least-squares solution of ``a x = b`` with an error bound.
 
@@ -141,9 +141,10 @@ def lstsq(
         0 is exact, as in ``{"a_rtol": [0, 1e-9], "b_atol": sigma}`` for a line with a column of
         ones. Matrices without a bound are assumed to be rounded to their precision, weights to be
         exact.
-    callback : callable, optional
-        Called as ``callback(stage, done, total)``; the stages are "factor", "condition", "refine".
-        They start again if "auto" goes from refinement to "householder".
+    progress : callable or bool, optional
+        Called as ``progress(stage, done, total)``; the stages are "factor", "condition" and
+        "refine", whose number of steps is not known before the last: `total` is None until then.
+        They start again if "auto" goes on to another method. True for a bar.
 
     Returns
     -------
@@ -153,7 +154,7 @@ def lstsq(
     Raises
     ------
     TypeError
-        If `callback` cannot be called, or `data_error` is not a dict.
+        If `progress` is neither callable nor a bool, or `data_error` is not a dict.
     ValueError
         If the shapes do not fit, weights or errors of the data are negative or not finite, or an
         option is unknown.
@@ -191,7 +192,7 @@ def lstsq(
     the correction needs, in nested iterations. If ``norm(I - (A X)^H W (A X)) < 1``, the error
     bounds are proven. For larger condition numbers, ``A X`` is rounded to float64, the inverse of
     its R factor multiplies X, and X is stored with one limb more (T. Ogita 2010). Problems with at
-    most 256 equations and 64 unknowns run in a single kernel call, unless weights or a callback are
+    most 256 equations and 64 unknowns run in a single kernel call, unless weights or `progress` are
     given.
 
     **"householder"** computes a QR factorisation in working precision. Columns are scaled by powers
@@ -243,6 +244,8 @@ def lstsq(
     >>> mdqr.linalg.lstsq(twice, [5, 10, 15], rtol=1e-50, basic=True).x.to_numpy().tolist()
     [0.0, 2.5]
     """
+    if not (progress is None or callable(progress)):
+        return with_report(lstsq, locals())
     return solved_for(
         LSTSQ,
         a,
@@ -255,7 +258,7 @@ def lstsq(
         verified=verified,
         precision=precision,
         data_error=data_error,
-        callback=callback,
+        report=progress,
     )
 
 
@@ -272,13 +275,12 @@ def solved_for(
     verified: bool = False,
     precision: Precision | str | None = None,
     data_error: Mapping[str, Any] | None = None,
-    callback: Callback | None = None,
+    report: Reporter | None = None,
 ) -> LstsqResult:
     """Run `lstsq`, with messages and warnings in the words of another public function."""
     function = caller.function
     _check_rcond(rcond)
     _check_rtol(rtol, basic, alone=rcond is None and data_error is None and not verified)
-    check_callback(function, callback)
     check_data_error(function, data_error, NAMES if weights is not None else NAMES[:2])
     inputs = gather(a, b, precision=precision)
     if isinstance(weights, MDArray) and not weights.is_complex:
@@ -290,7 +292,7 @@ def solved_for(
         function, inputs, 3 * m * n + 2 * min(m, n) ** 2, "take fewer rows or columns"
     ):
         if rtol is not None:
-            solve = partial(solved_for, caller, rcond=0, method=method, callback=callback)
+            solve = partial(solved_for, caller, rcond=0, method=method, report=report)
             return _by_rank(caller, inputs, rtol, basic, weights, solve)
         precisions = data_precision(a, inputs.work), data_precision(b, inputs.work)
         units = entry_unit(a, precisions[0]), entry_unit(b, precisions[1])
@@ -300,7 +302,7 @@ def solved_for(
         eps = precisions[0].eps
         if data_error is not None:
             eps = min(eps, 2.0 * relative_error(inputs.blocks[0], errors.a, inputs.is_complex))
-        request = _Request(caller, inputs, is_vector, errors, eps, rcond, weights, callback, checks)
+        request = _Request(caller, inputs, is_vector, errors, eps, rcond, weights, report, checks)
         return _result(_fit(request, method, verified=verified), batched)
 
 
@@ -318,7 +320,7 @@ class _Request(NamedTuple):
     eps: float
     rcond: float | None
     weights: Any
-    callback: Callback | None
+    report: Reporter | None
     checks: Checks
 
     def limit(self, work: Precision) -> float:
@@ -343,7 +345,7 @@ class _Request(NamedTuple):
             rows=weights.rows,
             weight=weights.weight,
             root=weights.root,
-            callback=self.callback,
+            report=self.report,
         )
 
 
@@ -401,7 +403,7 @@ def _fit(request: _Request, method: str, *, verified: bool) -> Fit:
     """Solve by one kernel call, or else by the first solver that shows all digits."""
     inputs, is_vector, errors = request.inputs, request.is_vector, request.errors
     known = None
-    if request.weights is None and request.callback is None:
+    if request.weights is None and request.report is None:
         known = small.solve(inputs, method, request.limit(inputs.work))
     if known is not None and known.promised:
         request.checks.settle()

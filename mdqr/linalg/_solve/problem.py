@@ -215,7 +215,7 @@ class Problem:
         system = self.system
         estimate = condition(system.factored.triangle)
         value, vector = system.checks.settle(estimate.value, estimate.vector)
-        system.report("condition", 1, 1)
+        system.tell("condition", 1, 1)
         rank = self.decide(system, Decisive(value, vector))
         self._ranks.note(value, rank)
         return Conditioned(estimate, value, rank)

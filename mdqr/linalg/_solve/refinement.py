@@ -128,7 +128,7 @@ class Refinement:
         x = self.inverse.times(c)
         self.steps.append(to_native(self.system.backend.xp, x, self.system.kind.is_complex))
         if len(self.steps) > 1:
-            self.system.report("refine", len(self.steps) - 1, len(self.steps))
+            self.system.tell("refine", len(self.steps) - 1, None)
         return x
 
     def sizes(self) -> list[Block]:

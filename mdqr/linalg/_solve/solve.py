@@ -18,15 +18,14 @@ from mdqr._functions.sequences import stack
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS, Precision
+from mdqr._progress import Progress, Reporter, with_report
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._shared.caller import INV, SOLVE, Caller
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.data_error import check_data_error
 from mdqr.linalg._shared.operands import (
-    Callback,
     Inputs,
     as_array,
-    check_callback,
     gather,
     matrix_shape,
     memory_guard,
@@ -48,13 +47,14 @@ from mdqr.linalg._spectral.svd import svdvals
 def solve(
     a: Any,
     b: Any,
+    /,
     *,
     method: str = "auto",
     verified: bool = False,
     precision: Precision | str | None = None,
     data_error: Mapping[str, Any] | None = None,
     return_info: bool = False,
-    callback: Callback | None = None,
+    progress: Progress = None,
 ) -> Any:
     """Solve ``a x = b`` for square matrices.
 
@@ -75,8 +75,8 @@ def solve(
         the errors of a and b, for `info.data_digits`.
     return_info : bool, optional
         Whether to return what is known of the errors, too.
-    callback : callable, optional
-        Called as ``callback(stage, done, total)``; the stages are "factor", "condition", "refine".
+    progress : callable or bool, optional
+        As in `lstsq`: ``progress(stage, done, total)``, or True for a bar.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def solve(
     Raises
     ------
     TypeError
-        If `callback` cannot be called, or `data_error` is not a dict.
+        If `progress` is neither callable nor a bool, or `data_error` is not a dict.
     ValueError
         If the shapes do not fit, errors of the data are negative or not finite, or `verified` is
         asked of "householder".
@@ -108,7 +108,7 @@ def solve(
     Notes
     -----
     As `lstsq`, with rows scaled too and an approximate inverse of the matrix itself.
-    Systems of at most 64 unknowns are one kernel call, unless a callback is given, with the same
+    Systems of at most 64 unknowns are one kernel call, unless `progress` is given, with the same
     limbs on CPU and GPU. Each matrix of a batch is solved by its own method.
 
     Examples
@@ -121,24 +121,26 @@ def solve(
     >>> info.digits.tolist(), info.data_digits.round(1).tolist()
     ([63.0, 63.0], [8.6, 8.7])
     """
+    if not (progress is None or callable(progress)):
+        return with_report(solve, locals())
     check_method("solve", method, verified=verified)
-    check_callback("solve", callback)
     check_data_error("solve", data_error, NAMES[:2])
     inputs = gather(a, b, precision=precision)
     n = square_order("solve", "a", inputs.shape(0))
     with memory_guard("solve", inputs, 5 * n * n, "take fewer unknowns"):
-        return _solved(SOLVE, inputs, (a, b), data_error, method, callback, verified, return_info)
+        return _solved(SOLVE, inputs, (a, b), data_error, method, progress, verified, return_info)
 
 
 def inv(
     a: Any,
+    /,
     *,
     method: str = "auto",
     verified: bool = False,
     precision: Precision | str | None = None,
     data_error: Mapping[str, Any] | None = None,
     return_info: bool = False,
-    callback: Callback | None = None,
+    progress: Progress = None,
 ) -> Any:
     """Return inverses of matrices; as `numpy.linalg.inv`.
 
@@ -156,7 +158,7 @@ def inv(
         As in `lstsq`, with the keys ``a_atol`` and ``a_rtol``, for `info.data_digits`.
     return_info : bool, optional
         As in `solve`.
-    callback : callable, optional
+    progress : callable or bool, optional
         As in `solve`.
 
     Returns
@@ -167,7 +169,7 @@ def inv(
     Raises
     ------
     TypeError
-        If `callback` cannot be called, or `data_error` is not a dict.
+        If `progress` is neither callable nor a bool, or `data_error` is not a dict.
     ValueError
         If `a` is not square, or `verified` is asked of "householder".
     numpy.linalg.LinAlgError
@@ -197,6 +199,8 @@ def inv(
     >>> mdqr.linalg.inv(mdqr.array([[2.0, 1.0], [7.0, 4.0]], precision=mdqr.qd)).to_numpy().tolist()
     [[4.0, -1.0], [-7.0, 2.0]]
     """
+    if not (progress is None or callable(progress)):
+        return with_report(inv, locals())
     return inverse_for(
         INV,
         a,
@@ -205,7 +209,7 @@ def inv(
         precision=precision,
         data_error=data_error,
         return_info=return_info,
-        callback=callback,
+        report=progress,
     )
 
 
@@ -218,19 +222,18 @@ def inverse_for(
     precision: Precision | str | None = None,
     data_error: Mapping[str, Any] | None = None,
     return_info: bool = False,
-    callback: Callback | None = None,
+    report: Reporter | None = None,
 ) -> Any:
     """Run `inv`, with messages and warnings in the words of another public function."""
     function = caller.function
     check_method(function, method, verified=verified)
-    check_callback(function, callback)
     check_data_error(function, data_error, NAMES[:1])
     inputs = gather(a, precision=precision)
     n, xp = square_order(function, caller.a, inputs.shape(0)), inputs.backend.xp
     one = Kind(1, inputs.is_complex).identity(xp, (n, n))
     inputs = inputs._replace(blocks=[*inputs.blocks, one])
     with memory_guard(function, inputs, 6 * n * n, "take fewer unknowns"):
-        return _solved(caller, inputs, (a,), data_error, method, callback, verified, return_info)
+        return _solved(caller, inputs, (a,), data_error, method, report, verified, return_info)
 
 
 def _solved(
@@ -239,7 +242,7 @@ def _solved(
     given: tuple[Any, ...],
     data_error: Mapping[str, Any] | None,
     method: str,
-    callback: Callback | None,
+    report: Reporter | None,
     verified: bool,
     return_info: bool,
 ) -> Any:
@@ -247,11 +250,11 @@ def _solved(
     inputs, is_vector, _ = as_columns(caller, inputs)
     n = inputs.shape(0)[-1]
     data = Data(caller, inputs, given, is_vector).with_errors(data_error)
-    known = None if callback else small.solve(inputs, method, n * inputs.work.eps)
+    known = None if report else small.solve(inputs, method, n * inputs.work.eps)
     if known is not None and known.promised:
         found: Answer = known
     else:
-        found = choose(_problem(data, callback), method, known=known, verified=verified)
+        found = choose(_problem(data, report), method, known=known, verified=verified)
         found.warn(is_vector=is_vector)
     condition = found.condition
     # Most are good enough for all data.
@@ -261,7 +264,7 @@ def _solved(
     return (x, info_of(data, found)) if return_info else x
 
 
-def _problem(data: Data, callback: Callback | None) -> Problem:
+def _problem(data: Data, report: Reporter | None) -> Problem:
     """Return the scaled problem."""
     caller, inputs, checks = data.caller, data.inputs, Checks()
     a, b = inputs.blocks
@@ -274,7 +277,7 @@ def _problem(data: Data, callback: Callback | None) -> Problem:
     def in_precision(work: Precision) -> Problem:
         operands, n = inputs._replace(work=work), a.shape[-1]
         system = System.of(
-            caller, inputs.backend, a, checks, kind=operands.kind, rows=rows, callback=callback
+            caller, inputs.backend, a, checks, kind=operands.kind, rows=rows, report=report
         )
 
         def decide(system: System, found: Decisive) -> np.ndarray:
@@ -291,7 +294,7 @@ def _problem(data: Data, callback: Callback | None) -> Problem:
 
 
 @advised
-def matrix_power(a: Any, n: int, *, precision: Precision | str | None = None) -> MDArray:
+def matrix_power(a: Any, /, n: int, *, precision: Precision | str | None = None) -> MDArray:
     """Return powers of square matrices, by repeated squaring.
 
     Parameters
@@ -343,18 +346,25 @@ def matrix_power(a: Any, n: int, *, precision: Precision | str | None = None) ->
 
 
 def cond(
-    x: Any, p: float | str | None = None, *, precision: Precision | str | None = None
+    a: Any,
+    /,
+    p: float | str | None = None,
+    *,
+    precision: Precision | str | None = None,
+    progress: Progress = None,
 ) -> MDArray:
     """Return condition numbers; as `numpy.linalg.cond`.
 
     Parameters
     ----------
-    x : array_like
+    a : array_like
         Matrices ``(..., m, n)``; square ones unless `p` is None, 2 or -2.
     p : {None, 1, -1, 2, -2, inf, -inf, "fro"}, optional
         The norm; None means 2. -2 gives the inverse of the condition in the 2-norm.
     precision : Precision or str, optional
-        The precision of the condition; by default the precision of `x`.
+        The precision of the condition; by default the precision of `a`.
+    progress : callable or bool, optional
+        As for `svd`, or for `inv` where `p` is neither None, 2 nor -2.
 
     Returns
     -------
@@ -380,13 +390,15 @@ def cond(
     >>> mdqr.linalg.cond(mdqr.zeros((2, 2), precision=mdqr.qd)).to_numpy().item()
     inf
     """
-    given = gather(x, precision=precision)
-    m, n = matrix_shape("cond", "x", given.shape(0))
+    if not (progress is None or callable(progress)):
+        return with_report(cond, locals())
+    given = gather(a, precision=precision)
+    m, n = matrix_shape("cond", "a", given.shape(0))
     if not min(m, n):
         raise np.linalg.LinAlgError("cond: a matrix without entries has no condition")
     if p is not None and p not in (2, -2):
-        return _by_inverse(x, p, precision)
-    values = svdvals(near_one(given)[0], precision=given.precision)
+        return _by_inverse(a, p, precision, progress)
+    values = svdvals(near_one(given)[0], precision=given.precision, progress=progress)
     largest, smallest = values[..., 0], values[..., -1]
     with np.errstate(divide="ignore", invalid="ignore"):
         if p == -2:
@@ -394,18 +406,20 @@ def cond(
         return where(smallest > 0, largest / smallest, np.inf)
 
 
-def _by_inverse(x: Any, p: float | str, precision: Precision | str | None) -> MDArray:
+def _by_inverse(
+    a: Any, p: float | str, precision: Precision | str | None, report: Reporter | None
+) -> MDArray:
     """Return conditions by the inverses, infinite for matrices that `inv` calls singular."""
-    sizes = norm(x, p, axis=(-2, -1), precision=precision)
+    sizes = norm(a, p, axis=(-2, -1), precision=precision)
     try:
-        return sizes * norm(
-            inverse_for(Caller("cond", "x"), x, precision=precision), p, axis=(-2, -1)
-        )
+        inverse = inverse_for(Caller("cond"), a, precision=precision, report=report)
+        return sizes * norm(inverse, p, axis=(-2, -1))
     except np.linalg.LinAlgError:
-        given = asarray(x, precision=sizes.precision)
+        given = asarray(a, precision=sizes.precision)
         if not bool(isfinite(sizes).all()):
             raise
     if given.ndim == 2:
         return sizes + np.inf
-    found = [_by_inverse(each, p, precision) for each in given.reshape(-1, *given.shape[-2:])]
+    matrices = given.reshape(-1, *given.shape[-2:])
+    found = [_by_inverse(each, p, precision, report) for each in matrices]
     return stack(found).reshape(sizes.shape)

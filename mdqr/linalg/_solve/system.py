@@ -16,12 +16,13 @@ from mdqr._backend.blocks import native_abs
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
+from mdqr._progress import Reporter
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.householder import Factors
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.caller import LSTSQ, Caller
 from mdqr.linalg._shared.checks import Checks, first_true, of_batch
-from mdqr.linalg._shared.operands import Callback, Items, taken
+from mdqr.linalg._shared.operands import Items, taken
 
 # A limb that underflows loses less than half of 2^-1074, in both parts of a complex value.
 LOST = -1074
@@ -59,7 +60,7 @@ class System:
     weight: Block | None = None
     root: Block | None = None
     sorting: Block | None = None
-    callback: Callback | None = None
+    report: Reporter | None = None
     line: str = "column"
 
     @classmethod
@@ -74,7 +75,7 @@ class System:
         rows: Block | None = None,
         weight: Block | None = None,
         root: Block | None = None,
-        callback: Callback | None = None,
+        report: Reporter | None = None,
         line: str = "column",
     ) -> System:
         """Scale matrices with at least as many rows as columns.
@@ -94,8 +95,8 @@ class System:
             That of the work.
         rows, weight, root : Block, optional
             As the attributes.
-        callback : callable, optional
-            Called as ``callback("factor", done, total)`` by the factorisation.
+        report : callable, optional
+            Called as ``report("factor", done, total)`` by the factorisation.
         line : str, optional
             What messages call a column.
         """
@@ -111,14 +112,14 @@ class System:
             rows,
             weight,
             root,
-            callback=callback,
+            report=report,
             line=line,
         )
 
-    def report(self, stage: str, done: int, total: int) -> None:
-        """Report progress to the callback, unless that is None."""
-        if self.callback is not None:
-            self.callback(stage, done, total)
+    def tell(self, stage: str, done: int, total: int | None) -> None:
+        """Report progress to the callable of the user, or to nobody."""
+        if self.report is not None:
+            self.report(stage, done, total)
 
     @cached_property
     def order(self) -> Block | None:
@@ -141,7 +142,7 @@ class System:
         work = self._sorted(self.weighted_matrix)
         wide = planes.widen(work, self.kind.is_complex, self.kind.limbs)
         wide = wide.copy() if wide is self.weighted_matrix else wide
-        return householder.factor(self.backend, wide, kind=self.kind, callback=self.callback)
+        return householder.factor(self.backend, wide, kind=self.kind, report=self.report)
 
     @cached_property
     def triangle(self) -> Triangle:

@@ -23,10 +23,11 @@ from mdqr._backend.blocks import from_native, to_native, turned
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
+from mdqr._progress import Reporter
 from mdqr.linalg._inverse.approximate_inverse import UP, ApproximateInverse, U
 from mdqr.linalg._shared.caller import Caller
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._shared.operands import Callback, precision_for
+from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._solve.system import System, added
 
 
@@ -50,7 +51,7 @@ class Wide(System):
         checks: Checks,
         *,
         kind: Kind,
-        callback: Callback | None = None,
+        report: Reporter | None = None,
         line: str = "row",
         **scales: Block | None,
     ) -> Wide:
@@ -64,7 +65,7 @@ class Wide(System):
             planes.adjoint(given, kind.is_complex),
             checks,
             kind=kind,
-            callback=callback,
+            report=report,
             line=line,
         )
         a, powers = backend.balance_columns(given, tall.powers, is_complex=kind.is_complex)
@@ -76,7 +77,7 @@ class Wide(System):
             checks,
             given,
             -powers,
-            callback=callback,
+            report=report,
             line=line,
             tall=tall,
             **scales,

@@ -11,6 +11,7 @@ from mdqr._backend.blocks import from_native, native_abs, to_native
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
+from mdqr._progress import Reporter
 from mdqr.linalg._factor.lu import flat, permuted
 from mdqr.linalg._factor.scaled import Scaled, pivoted_factors, scaled_factors
 from mdqr.linalg._shared.checks import Checks, fetch
@@ -52,7 +53,12 @@ class Decomposed(NamedTuple):
 
 
 def decomposed(
-    function: str, a: Any, precision: Precision | str | None, *, vectors: bool
+    function: str,
+    a: Any,
+    precision: Precision | str | None,
+    *,
+    vectors: bool,
+    report: Reporter | None = None,
 ) -> tuple[Inputs, Decomposed]:
     """Return the operand and its decomposition."""
     inputs, checks = gather(a, precision=precision), Checks()
@@ -62,9 +68,10 @@ def decomposed(
     with memory_guard(function, inputs, 6 * (m + n) * min(m, n), "take fewer rows or columns"):
         block = flat(inputs.blocks[0], inputs.is_complex)
         if m >= n:
-            found = of_tall(inputs, block, vectors)
+            found = of_tall(inputs, block, vectors, report)
         else:
-            right, values, left = of_tall(inputs, planes.adjoint(block, inputs.is_complex), vectors)
+            block = planes.adjoint(block, inputs.is_complex)
+            right, values, left = of_tall(inputs, block, vectors, report)
             found = Decomposed(left, values, right)
         shape = (inputs.work.limbs, *inputs.shape(0)[:-2], 1, min(m, n))
         checks.require_in_range(function, "S", found.values.reshape(shape), False)
@@ -72,7 +79,7 @@ def decomposed(
     return inputs, found
 
 
-def of_tall(inputs: Inputs, a: Block, vectors: bool) -> Decomposed:
+def of_tall(inputs: Inputs, a: Block, vectors: bool, report: Reporter | None = None) -> Decomposed:
     """Decompose matrices ``(batch, m, n)``, m >= n."""
     backend, kind, field = inputs.backend, inputs.kind, inputs.is_complex
     xp, (m, n) = backend.xp, a.shape[-2:]
@@ -98,7 +105,7 @@ def of_tall(inputs: Inputs, a: Block, vectors: bool) -> Decomposed:
     if turned is not None:
         a = xp.where(turned, planes.adjoint(a, kind.is_complex), a)
     if start is None:
-        left, rows, right = _triangle(inputs, a, vectors)
+        left, rows, right = _triangle(inputs, a, vectors, report)
         rows = planes.conjugate(rows) if field else rows
     else:
         left, right, rows = None, None, a.swapaxes(-1, -2)
@@ -107,7 +114,8 @@ def of_tall(inputs: Inputs, a: Block, vectors: bool) -> Decomposed:
         start = from_native(
             xp, v if turned is None else xp.where(turned, u.swapaxes(-1, -2), v), field
         )
-    units, values, v = _sorted(inputs, orthogonalise(backend, rows, kind, start), top)
+    turns = orthogonalise(backend, rows, kind, start, report=report)
+    units, values, v = _sorted(inputs, turns, top)
     if not vectors:
         return Decomposed(None, values, None)
     u, v = units.swapaxes(-1, -2), v.swapaxes(-1, -2)
@@ -154,17 +162,19 @@ def _smaller_by_rows(inputs: Inputs, a: Block, near: bool) -> Block | None:
     return turned[:, None, None] if fetch(turned.any())[0] else None
 
 
-def _triangle(inputs: Inputs, a: Block, vectors: bool) -> tuple[Any, Block, Any]:
+def _triangle(
+    inputs: Inputs, a: Block, vectors: bool, report: Reporter | None
+) -> tuple[Any, Block, Any]:
     """Return orthonormal U and V and triangular R as `_factored_twice`, R with rows of like size.
 
     Or rows far apart in size with small cosines, and diagonals that are no small part of rows.
     """
     backend, kind = inputs.backend, inputs.kind
-    left, rows, right = _factored_twice(inputs, a, vectors)
+    left, rows, right = _factored_twice(inputs, a, vectors, report)
     for _ in range(_MOST_AGAIN):
         if not _is_disordered(inputs, rows):
             break
-        more = _factored_twice(inputs, planes.adjoint(rows, kind.is_complex), vectors)
+        more = _factored_twice(inputs, planes.adjoint(rows, kind.is_complex), vectors, report)
         rows = more[1]
         if vectors:
             left, right = (
@@ -174,14 +184,16 @@ def _triangle(inputs: Inputs, a: Block, vectors: bool) -> tuple[Any, Block, Any]
     return left, rows, right
 
 
-def _factored_twice(inputs: Inputs, a: Block, vectors: bool) -> tuple[Any, Block, Any]:
+def _factored_twice(
+    inputs: Inputs, a: Block, vectors: bool, report: Reporter | None
+) -> tuple[Any, Block, Any]:
     """Return orthonormal U and V and triangular R, ``a = U R^H V^H``; None for U and V if unwanted.
 
     Both times with column pivoting.
     """
     n, sides = int(a.shape[-1]), []
     for _ in range(2):
-        factors, found = pivoted_factors(inputs._replace(blocks=[a]), keep_q=vectors)
+        factors, found = pivoted_factors(inputs._replace(blocks=[a]), keep_q=vectors, report=report)
         r = rounded(inputs, factors.signed_r(n))
         q = rounded(inputs, factors.signed_q(n)) if vectors else None
         sides.append((q, found.order))

@@ -19,6 +19,7 @@ from mdqr._backend.blocks import native_abs
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
+from mdqr._progress import Reporter, Steps
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._spectral.disks import components
@@ -81,7 +82,14 @@ def near_one(backend: Backend, a: Block, b: Block, is_complex: bool) -> NearOne:
 
 
 def refined(
-    backend: Backend, a: Block, b: Block, values: Block, x: Block, kind: Kind, solver: Solver
+    backend: Backend,
+    a: Block,
+    b: Block,
+    values: Block,
+    x: Block,
+    kind: Kind,
+    solver: Solver,
+    report: Reporter | None = None,
 ) -> Pairs:
     """Return better eigenvalues and eigenvectors of ``(batch, n, n)``, not in any order."""
     field = kind.is_complex
@@ -92,9 +100,12 @@ def refined(
     x = backend.ldexp(x, -powers, is_complex=field)
     enough = precision_for(kind.limbs).eps ** 0.5 * 2.0**-8
     change, last = 0.0, np.inf
+    steps = None if report is None else Steps(report, "refine")
     for _ in range(_MOST_STEPS):
         step = _remainders(backend, a, b, x, w, kind)
         found, change = _corrected(backend, step, x, w, kind, solver)
+        if steps is not None:
+            steps.step()
         # Also where it is not a number.
         if not change < _FAR:
             break
@@ -102,6 +113,8 @@ def refined(
         if change <= enough or change > last / 2:
             break
         last = change
+    if steps is not None:
+        steps.end()
     vectors = backend.ldexp(x, powers, is_complex=field)
     return Pairs(backend.ldexp(w, top), vectors, change)
 

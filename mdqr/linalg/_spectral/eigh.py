@@ -15,6 +15,7 @@ from mdqr._errors import shown, warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
+from mdqr._progress import Progress, Reporter, with_report
 from mdqr.linalg._factor.cholesky import checked_factor
 from mdqr.linalg._factor.lu import flat, permuted
 from mdqr.linalg._factor.triangular import Triangle
@@ -69,12 +70,14 @@ EighResult.__module__ = "mdqr.linalg"
 
 def eigh(
     a: Any,
+    /,
     UPLO: str = "L",
     *,
     b: Any = None,
     subset_by_index: Any = None,
     data_error: Mapping[str, Any] | None = None,
     precision: Precision | str | None = None,
+    progress: Progress = None,
 ) -> EighResult:
     """Return eigenvalues and eigenvectors of Hermitian matrices; as `numpy.linalg.eigh`.
 
@@ -98,6 +101,9 @@ def eigh(
         given.
     precision : Precision or str, optional
         The precision of the results; by default the highest of the operands.
+    progress : callable or bool, optional
+        Called as ``progress(stage, done, total)``; True for a bar. The stages are "rotate", and
+        "refine" with `b`: steps whose number is not known before the last, `total` is None.
 
     Returns
     -------
@@ -107,7 +113,8 @@ def eigh(
     Raises
     ------
     TypeError
-        If `data_error` is not a dict, or `UPLO` not a string.
+        If `data_error` is not a dict, `UPLO` not a string, or `progress` neither callable nor a
+        bool.
     ValueError
         If a matrix is not square, `b` is of another order, `UPLO` is neither "L" nor "U", the
         subset is none, or `data_error` has unknown keys or values.
@@ -154,7 +161,9 @@ def eigh(
     >>> w.to_numpy().round(12).tolist()
     [1.0, 3.0]
     """
-    found = _decomposed("eigh", a, UPLO, b, subset_by_index, precision)
+    if not (progress is None or callable(progress)):
+        return with_report(eigh, locals())
+    found = _decomposed("eigh", a, UPLO, b, subset_by_index, precision, progress)
     inputs, kind, n = found.inputs, found.inputs.kind, found.inputs.shape(0)[-1]
     info = _claims("eigh", found, (a, b), data_error)
     batch, vectors = inputs.shape(0)[:-2], found.vectors[..., found.part]
@@ -168,6 +177,7 @@ def eigh(
 @overload
 def eigvalsh(
     a: Any,
+    /,
     UPLO: str = "L",
     *,
     b: Any = None,
@@ -175,12 +185,14 @@ def eigvalsh(
     return_info: Literal[False] = False,
     data_error: Mapping[str, Any] | None = None,
     precision: Precision | str | None = None,
+    progress: Progress = None,
 ) -> MDArray: ...
 
 
 @overload
 def eigvalsh(
     a: Any,
+    /,
     UPLO: str = "L",
     *,
     b: Any = None,
@@ -188,12 +200,14 @@ def eigvalsh(
     return_info: Literal[True],
     data_error: Mapping[str, Any] | None = None,
     precision: Precision | str | None = None,
+    progress: Progress = None,
 ) -> tuple[MDArray, SpectralInfo]: ...
 
 
 @documented(eigh)
 def eigvalsh(
     a: Any,
+    /,
     UPLO: str = "L",
     *,
     b: Any = None,
@@ -201,6 +215,7 @@ def eigvalsh(
     return_info: bool = False,
     data_error: Mapping[str, Any] | None = None,
     precision: Precision | str | None = None,
+    progress: Progress = None,
 ) -> MDArray | tuple[MDArray, SpectralInfo]:
     """Return eigenvalues of Hermitian matrices, the least first; as `numpy.linalg.eigvalsh`.
 
@@ -238,7 +253,9 @@ def eigvalsh(
     >>> mdqr.linalg.eigvalsh(a, subset_by_index=[1, 1]).to_numpy().round(12).tolist()
     [3.0]
     """
-    found = _decomposed("eigvalsh", a, UPLO, b, subset_by_index, precision)
+    if not (progress is None or callable(progress)):
+        return with_report(eigvalsh, locals())
+    found = _decomposed("eigvalsh", a, UPLO, b, subset_by_index, precision, progress)
     if not return_info:
         check_data_error("eigvalsh", data_error, ("a", "b"))
         return _values(found)
@@ -303,7 +320,13 @@ def _triangle_of(function: str, uplo: Any) -> str:
 
 
 def _decomposed(
-    function: str, a: Any, uplo: Any, b: Any, subset: Any, precision: Precision | str | None
+    function: str,
+    a: Any,
+    uplo: Any,
+    b: Any,
+    subset: Any,
+    precision: Precision | str | None,
+    report: Reporter | None,
 ) -> _Found:
     """Return the operands with all their eigenvalues and eigenvectors."""
     uplo = _triangle_of(function, uplo)
@@ -323,9 +346,9 @@ def _decomposed(
             values = kind.real.zeros(xp, matrix.shape[kind.lead : -1])
             return _Found(inputs, matrices, uplo, values, matrix, part)
         if triangle is None:
-            values, vectors = _solved(inputs, matrix)
+            values, vectors = _solved(inputs, matrix, report)
         else:
-            values, vectors, change = _solved_pair(inputs, matrices, reduced, triangle)
+            values, vectors, change = _solved_pair(inputs, matrices, reduced, triangle, report)
             if not change <= _FEW_DIGITS:
                 warn_of_precision(
                     f"linalg.{function}",
@@ -352,16 +375,21 @@ def _again(function: str, matrices: list[Block], is_complex: bool, limbs: int) -
 
 
 def _solved_pair(
-    inputs: Inputs, matrices: list[Block], reduced: Block, triangle: Triangle
+    inputs: Inputs,
+    matrices: list[Block],
+    reduced: Block,
+    triangle: Triangle,
+    report: Reporter | None = None,
 ) -> Pairs:
     """Return eigenvalues and eigenvectors of two matrices, from those of ``L^-1 a L^-H`` on."""
     backend, kind, checks = inputs.backend, inputs.kind, Checks()
-    values, vectors = _solved(inputs, flat(reduced, kind.is_complex))
+    values, vectors = _solved(inputs, flat(reduced, kind.is_complex), report)
     shape = kind.planes(inputs.shape(0))
     vectors = flat(triangle.solve(vectors.reshape(shape), "C", checks=checks), kind.is_complex)
     checks.settle()
     a, b = matrices
-    found = refined(backend, a, b, values, vectors, kind, partial(_solved, inputs))
+    solver = partial(_solved, inputs)
+    found = refined(backend, a, b, values, vectors, kind, solver, report)
     return Pairs(*_in_order(backend.xp, found.values, found.vectors), found.change)
 
 
@@ -414,7 +442,7 @@ def _hermitian(inputs: Inputs, triangle: Block) -> Block:
     return triangle + other
 
 
-def _solved(inputs: Inputs, a: Block) -> tuple[Block, Block]:
+def _solved(inputs: Inputs, a: Block, report: Reporter | None = None) -> tuple[Block, Block]:
     """Return eigenvalues and eigenvectors of Hermitian matrices ``(batch, n, n)``."""
     backend, kind, field = inputs.backend, inputs.kind, inputs.is_complex
     xp = backend.xp
@@ -430,10 +458,10 @@ def _solved(inputs: Inputs, a: Block) -> tuple[Block, Block]:
     (lost,) = fetch((abs(values) <= _LOST * abs(values).max(axis=-1, keepdims=True)).sum(axis=-1))
     if (lost > 1).any():
         # LAPACK tells them not apart: singular vectors do.
-        right: Any = of_tall(inputs, a, vectors=True).right
+        right: Any = of_tall(inputs, a, True, report).right
         start = right.swapaxes(-1, -2)
     shifted = shifted.swapaxes(-1, -2)
-    rows = orthogonalise(backend, shifted, kind, start, turns_only=True).v
+    rows = orthogonalise(backend, shifted, kind, start, turns_only=True, report=report).v
     vectors = rows.swapaxes(-1, -2)
     image = backend.matmul(a, vectors, kind=kind)
     rows_ = planes.conjugate(rows) if field else rows

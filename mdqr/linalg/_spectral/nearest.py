@@ -8,15 +8,14 @@ from mdqr._array.array import MDArray
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
+from mdqr._progress import Progress, Reporter, with_report
 from mdqr.linalg._factor.lu import flat, permuted
 from mdqr.linalg._factor.scaled import pivoted_factors
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (
-    Callback,
     Inputs,
     as_integer,
-    check_callback,
     data_precision,
     gather,
     matrix_shape,
@@ -50,11 +49,12 @@ LowRankResult.__module__ = "mdqr.linalg"
 
 def lowrank(
     a: Any,
+    /,
     r: int | None = None,
     *,
     rtol: float | None = None,
     precision: Precision | str | None = None,
-    callback: Callback | None = None,
+    progress: Progress = None,
 ) -> LowRankResult:
     """Return the largest singular values of matrices and their vectors.
 
@@ -73,8 +73,8 @@ def lowrank(
         entries of `a`, as for `matrix_rank`.
     precision : Precision or str, optional
         The precision of the results; by default the precision of `a`.
-    callback : callable, optional
-        Called as ``callback("factor", done, total)`` with numbers of columns.
+    progress : callable or bool, optional
+        As for `svd`; "factor" ends at the numerical rank.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def lowrank(
     Raises
     ------
     TypeError
-        If `callback` cannot be called.
+        If `progress` is neither callable nor a bool.
     ValueError
         If `a` has less than two dimensions, `r` is out of range, `rtol` is negative, both are
         given, or `r` is absent for a batch, whose matrices may have several ranks.
@@ -118,11 +118,12 @@ def lowrank(
     >>> s.shape, float(mdqr.linalg.norm((U * s) @ Vh - a)) < 1e-18
     ((11,), True)
     """
+    if not (progress is None or callable(progress)):
+        return with_report(lowrank, locals())
     inputs = gather(a, precision=precision)
     m, n = matrix_shape("lowrank", "a", inputs.shape(0))
-    check_callback("lowrank", callback)
     count = _count(r, rtol, inputs.shape(0))
-    u, s, vh = above_rounding("lowrank", inputs, count or 1, callback)
+    u, s, vh = above_rounding("lowrank", inputs, count or 1, progress)
     if count is None:
         least = max(m, n) * data_precision(a, inputs.work).eps if rtol is None else rtol
         count = int((s > s[:1] * least).sum())
@@ -149,10 +150,10 @@ def _count(r: Any, rtol: Any, shape: tuple[int, ...]) -> int | None:
 
 
 def above_rounding(
-    function: str, inputs: Inputs, least: int = 1, callback: Callback | None = None
+    function: str, inputs: Inputs, least: int = 1, report: Reporter | None = None
 ) -> LowRankResult:
     """Return values and vectors: at least some, and those above rounding errors of the matrix."""
-    found = _approximated(function, inputs, least, callback, vectors=True)
+    found = _approximated(function, inputs, least, report, vectors=True)
     u, v = cast(tuple[Block, Block], (found.left, found.right))
     batch, (m, n) = inputs.shape(0)[:-2], inputs.shape(0)[-2:]
     count = found.values.shape[-1]
@@ -163,14 +164,14 @@ def above_rounding(
     )
 
 
-def values_above_rounding(function: str, inputs: Inputs) -> MDArray:
+def values_above_rounding(function: str, inputs: Inputs, report: Reporter | None = None) -> MDArray:
     """Return singular values ``(..., k)``, all but some below ``min(m, n) eps`` of the largest."""
-    found = _approximated(function, inputs, 1, None, vectors=False).values
+    found = _approximated(function, inputs, 1, report, vectors=False).values
     return folded(inputs, found, (*inputs.shape(0)[:-2], found.shape[-1]), is_complex=False)
 
 
 def _approximated(
-    function: str, inputs: Inputs, least: int, callback: Callback | None, *, vectors: bool
+    function: str, inputs: Inputs, least: int, report: Reporter | None, *, vectors: bool
 ) -> Decomposed:
     """Return values and vectors of matrices, up to their numerical rank and at least some."""
     backend, kind, field = inputs.backend, inputs.kind, inputs.is_complex
@@ -193,12 +194,12 @@ def _approximated(
             keep_q=vectors,
             enough=min(m, n) ** 0.5 * inputs.work.eps,
             least=least,
-            callback=callback,
+            report=report,
         )
         k = factors.factors.count
         turned = planes.adjoint(rounded(inputs, factors.signed_r(k)), kind.is_complex)
         turned = permuted(turned, found.order.argsort(axis=-1))
-        right, values, left = of_tall(inputs, turned, vectors)
+        right, values, left = of_tall(inputs, turned, vectors, report)
         values = backend.ldexp(values, top[:, None])
         shape = (inputs.work.limbs, *inputs.shape(0)[:-2], 1, k)
         checks.require_in_range(function, "s", values.reshape(shape), False)
@@ -227,7 +228,9 @@ class PolarResult(NamedTuple):
 PolarResult.__module__ = "mdqr.linalg"
 
 
-def polar(a: Any, side: str = "right", *, precision: Precision | str | None = None) -> PolarResult:
+def polar(
+    a: Any, /, side: str = "right", *, precision: Precision | str | None = None
+) -> PolarResult:
     """Return the polar decomposition ``a = u p``; as `scipy.linalg.polar`.
 
     Parameters

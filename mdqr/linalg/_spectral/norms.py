@@ -26,6 +26,7 @@ _NOTHING = 2**63 - 1  # above the bits of every double; its exponent counts as 0
 @advised
 def norm(
     x: Any,
+    /,
     ord: float | str | None = None,
     axis: int | tuple[int, ...] | None = None,
     keepdims: bool = False,

@@ -14,6 +14,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import device_of
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
+from mdqr._progress import Progress, with_report
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.info import Info
@@ -30,25 +31,29 @@ from mdqr.linalg._spectral.svd import svd, svdvals
 
 
 def matrix_rank(
-    A: Any,
+    a: Any,
+    /,
     tol: Any = None,
     *,
     rtol: Any = None,
     precision: Precision | str | None = None,
+    progress: Progress = None,
 ) -> Any:
     """Return the number of singular values above a tolerance; as `numpy.linalg.matrix_rank`.
 
     Parameters
     ----------
-    A : array_like
+    a : array_like
         Matrices ``(..., m, n)``; or a number or vector, whose rank is 0 or 1.
     tol : array_like, optional
         Singular values of at most `tol` count as zero; it broadcasts to the batch.
     rtol : array_like, optional
         The same, relative to the largest singular value. By default ``max(m, n) eps``, eps of the
-        precision of the entries of `A`: float64 entries are taken for rounded ones.
+        precision of the entries of `a`: float64 entries are taken for rounded ones.
     precision : Precision or str, optional
-        The precision in which singular values are found; by default the precision of `A`.
+        The precision in which singular values are found; by default the precision of `a`.
+    progress : callable or bool, optional
+        As for `svd`; a number or a vector reports nothing.
 
     Returns
     -------
@@ -79,22 +84,25 @@ def matrix_rank(
     >>> mdqr.linalg.matrix_rank(hilbert), mdqr.linalg.matrix_rank(hilbert, rtol=2.0**-53)
     (20, 14)
     """
+    if not (progress is None or callable(progress)):
+        return with_report(matrix_rank, locals())
     if tol is not None and rtol is not None:
         raise ValueError("matrix_rank: give tol or rtol")
-    given = gather(A, precision=precision)
+    given = gather(a, precision=precision)
     if len(given.shape(0)) < 2:
         return int(bool(planes.nonzero(given.blocks[0], given.is_complex).any()))
     if not min(given.shape(0)[-2:]):
         return np.zeros(given.shape(0)[:-2], dtype=np.int64)[()]
     if tol is not None:
-        values = svdvals(A, precision=precision)
+        values = svdvals(a, precision=precision, progress=progress)
         least = _column(given, tol)
     else:
-        near, relative = near_one(given)[0], _relative(given, A, rtol)
+        near, relative = near_one(given)[0], _relative(given, a, rtol)
         if _hides_rounding(given, relative):
-            values = values_above_rounding("matrix_rank", gather(near, precision=given.precision))
+            inputs = gather(near, precision=given.precision)
+            values = values_above_rounding("matrix_rank", inputs, progress)
         else:
-            values = svdvals(near, precision=given.precision)
+            values = svdvals(near, precision=given.precision, progress=progress)
         least = _part_of_largest(values, relative)
     found = (values > least).sum(axis=-1)
     return int(found) if not values.shape[:-1] else found
@@ -103,32 +111,38 @@ def matrix_rank(
 @overload
 def pinv(
     a: Any,
+    /,
     rcond: Any = None,
     *,
     rtol: Any = None,
     return_info: Literal[False] = False,
     precision: Precision | str | None = None,
+    progress: Progress = None,
 ) -> MDArray: ...
 
 
 @overload
 def pinv(
     a: Any,
+    /,
     rcond: Any = None,
     *,
     rtol: Any = None,
     return_info: Literal[True],
     precision: Precision | str | None = None,
+    progress: Progress = None,
 ) -> tuple[MDArray, Info]: ...
 
 
 def pinv(
     a: Any,
+    /,
     rcond: Any = None,
     *,
     rtol: Any = None,
     return_info: bool = False,
     precision: Precision | str | None = None,
+    progress: Progress = None,
 ) -> MDArray | tuple[MDArray, Info]:
     """Return pseudoinverses (Moore and Penrose); as `numpy.linalg.pinv`.
 
@@ -143,6 +157,8 @@ def pinv(
         Whether error bounds are returned, too.
     precision : Precision or str, optional
         The precision of the result; by default the precision of `a`.
+    progress : callable or bool, optional
+        As for `svd`.
 
     Returns
     -------
@@ -183,6 +199,8 @@ def pinv(
     array([[0.12, 0.16],
            [0.  , 0.  ]])
     """
+    if not (progress is None or callable(progress)):
+        return with_report(pinv, locals())
     if rcond is not None and rtol is not None:
         raise ValueError("pinv: give rcond or rtol")
     given = gather(a, precision=precision)
@@ -191,9 +209,9 @@ def pinv(
     tolerance = rtol if rcond is None else rcond
     relative = _relative(given, a, tolerance)
     if _hides_rounding(given, relative):
-        u, s, vh = above_rounding("pinv", gather(near, precision=given.precision))
+        u, s, vh = above_rounding("pinv", gather(near, precision=given.precision), report=progress)
     else:
-        u, s, vh = svd(near, False, precision=given.precision)
+        u, s, vh = svd(near, False, precision=given.precision, progress=progress)
     kept = s > _part_of_largest(s, relative)
     if tolerance is None:
         _warn_of_truncation("pinv", given, s, kept)
@@ -210,7 +228,8 @@ def pinv(
 
 
 def null_space(
-    A: Any,
+    a: Any,
+    /,
     rcond: float | None = None,
     *,
     precision: Precision | str | None = None,
@@ -219,13 +238,13 @@ def null_space(
 
     Parameters
     ----------
-    A : array_like
+    a : array_like
         A matrix ``(m, n)``.
     rcond : float, optional
         Singular values of at most that part of the largest count as zero; by default as
         `matrix_rank`.
     precision : Precision or str, optional
-        The precision of the result; by default the precision of `A`.
+        The precision of the result; by default the precision of `a`.
 
     Returns
     -------
@@ -235,7 +254,7 @@ def null_space(
     Raises
     ------
     ValueError
-        If `A` is not a matrix.
+        If `a` is not a matrix.
     numpy.linalg.LinAlgError
         As `svd`.
 
@@ -246,8 +265,8 @@ def null_space(
 
     Notes
     -----
-    The columns N are orthonormal within ``40 k eps``, k = ``min(m, n)``, and ``norm(A N, 2)`` is at
-    most the largest value that counts as zero and ``40 k eps norm(A)``.
+    The columns N are orthonormal within ``40 k eps``, k = ``min(m, n)``, and ``norm(a N, 2)`` is at
+    most the largest value that counts as zero and ``40 k eps norm(a)``.
 
     Examples
     --------
@@ -256,11 +275,11 @@ def null_space(
     array([[0.8],
            [0.6]])
     """
-    given = gather(A, precision=precision)
+    given = gather(a, precision=precision)
     if len(given.shape(0)) != 2:
-        raise ValueError(f"null_space: A must be a matrix; got shape {given.shape(0)}")
+        raise ValueError(f"null_space: a must be a matrix; got shape {given.shape(0)}")
     _, s, vh = svd(near_one(given)[0], precision=given.precision)
-    kept = s > _part_of_largest(s, _relative(given, A, rcond))
+    kept = s > _part_of_largest(s, _relative(given, a, rcond))
     if rcond is None:
         _warn_of_truncation("null_space", given, s, kept)
     return vh[int(kept.sum()) :].mT.conj()

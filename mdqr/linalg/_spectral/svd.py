@@ -11,6 +11,7 @@ from mdqr._docstrings import documented
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
+from mdqr._progress import Progress, with_report
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.data_error import check_data_error, operand_errors
 from mdqr.linalg._shared.operands import (
@@ -61,32 +62,38 @@ SVDResult.__module__ = "mdqr.linalg"
 @overload
 def svd(
     a: Any,
+    /,
     full_matrices: bool = True,
     compute_uv: Literal[True] = True,
     *,
     data_error: Mapping[str, Any] | None = None,
     precision: Precision | str | None = None,
+    progress: Progress = None,
 ) -> SVDResult: ...
 
 
 @overload
 def svd(
     a: Any,
+    /,
     full_matrices: bool,
     compute_uv: Literal[False],
     *,
     data_error: Mapping[str, Any] | None = None,
     precision: Precision | str | None = None,
+    progress: Progress = None,
 ) -> MDArray: ...
 
 
 def svd(
     a: Any,
+    /,
     full_matrices: bool = True,
     compute_uv: bool = True,
     *,
     data_error: Mapping[str, Any] | None = None,
     precision: Precision | str | None = None,
+    progress: Progress = None,
 ) -> SVDResult | MDArray:
     """Return the singular value decomposition ``a = U @ diag(S) @ Vh``; as `numpy.linalg.svd`.
 
@@ -104,6 +111,10 @@ def svd(
         default half a unit in the last place of the precision in which `a` is given.
     precision : Precision or str, optional
         The precision of the results; by default the precision of `a`.
+    progress : callable or bool, optional
+        Called as ``progress(stage, done, total)``; True for a bar. The stages are "factor", by
+        columns, for matrices that need it, and "rotate", by sweeps, whose number is not known
+        before the last: `total` is None until then.
 
     Returns
     -------
@@ -113,7 +124,7 @@ def svd(
     Raises
     ------
     TypeError
-        If `data_error` is not a dict.
+        If `data_error` is not a dict, or `progress` is neither callable nor a bool.
     ValueError
         If `a` has less than two dimensions, or `data_error` has unknown keys or values.
     numpy.linalg.LinAlgError
@@ -160,10 +171,12 @@ def svd(
     >>> float(mdqr.linalg.norm((U * S) @ Vh - 1 / (i[:, None] + i - 1))) < 1e-62
     True
     """
+    if not (progress is None or callable(progress)):
+        return with_report(svd, locals())
     if not compute_uv:
-        return svdvals(a, data_error=data_error, precision=precision)
+        return svdvals(a, data_error=data_error, precision=precision, progress=progress)
     check_data_error("svd", data_error, ("a",))
-    inputs, found = decomposed("svd", a, precision, vectors=True)
+    inputs, found = decomposed("svd", a, precision, vectors=True, report=progress)
     batch, (m, n) = inputs.shape(0)[:-2], inputs.shape(0)[-2:]
     values = folded(inputs, found.values, (*batch, min(m, n)), is_complex=False)
     info = _claims("svd", a, inputs, found, data_error)
@@ -183,30 +196,36 @@ def svd(
 @overload
 def svdvals(
     a: Any,
+    /,
     *,
     return_info: Literal[False] = False,
     data_error: Mapping[str, Any] | None = None,
     precision: Precision | str | None = None,
+    progress: Progress = None,
 ) -> MDArray: ...
 
 
 @overload
 def svdvals(
     a: Any,
+    /,
     *,
     return_info: Literal[True],
     data_error: Mapping[str, Any] | None = None,
     precision: Precision | str | None = None,
+    progress: Progress = None,
 ) -> tuple[MDArray, SpectralInfo]: ...
 
 
 @documented(svd)
 def svdvals(
     a: Any,
+    /,
     *,
     return_info: bool = False,
     data_error: Mapping[str, Any] | None = None,
     precision: Precision | str | None = None,
+    progress: Progress = None,
 ) -> MDArray | tuple[MDArray, SpectralInfo]:
     """Return singular values, the largest first; as `numpy.linalg.svdvals`.
 
@@ -237,8 +256,10 @@ def svdvals(
     >>> info.digits.round().tolist()
     [63.0, 63.0, 0.0]
     """
+    if not (progress is None or callable(progress)):
+        return with_report(svdvals, locals())
     check_data_error("svdvals", data_error, ("a",))
-    inputs, found = decomposed("svdvals", a, precision, vectors=return_info)
+    inputs, found = decomposed("svdvals", a, precision, vectors=return_info, report=progress)
     shape = (*inputs.shape(0)[:-2], min(inputs.shape(0)[-2:]))
     values = folded(inputs, found.values, shape, is_complex=False)
     return (values, _claims("svdvals", a, inputs, found, data_error)) if return_info else values

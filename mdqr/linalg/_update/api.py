@@ -27,11 +27,12 @@ def qr_insert(
     Q: Any,
     R: Any,
     u: Any,
+    /,
     k: int,
     which: str = "row",
     rcond: float | None = None,
     *,
-    A: Any = None,
+    a: Any = None,
     method: str = "auto",
     precision: Precision | str | None = None,
     check: bool = True,
@@ -56,7 +57,7 @@ def qr_insert(
         The smallest reciprocal condition number of the columns of a thin Q, or of the matrix where
         Q is None, with a new column divided by its norm; by default eps. Only for columns, and not
         with a square Q.
-    A : array_like, optional
+    a : array_like, optional
         The matrix ``(..., m, n)`` before the update, only for columns: needed without Q; with Q, a
         refactorisation starts from it instead of ``Q R``.
     method : {"auto", "update", "fresh"}, optional
@@ -112,32 +113,32 @@ def qr_insert(
     """
     _require_method("qr_insert", method)
     return execute(
-        insertion(Q, R, u, k, which, rcond, A=A, precision=precision, check=check), method
+        insertion(Q, R, u, k, which, rcond, a=a, precision=precision, check=check), method
     )
 
 
 def insertion(
-    Q: Any, R: Any, u: Any, k: int, which: str = "row", rcond: Any = None, A: Any = None, **how: Any
+    Q: Any, R: Any, u: Any, k: int, which: str = "row", rcond: Any = None, a: Any = None, **how: Any
 ) -> Update:
     """Return the update of `qr_insert`; `how` are its `precision` and `check`."""
     name = "qr_insert"
     _require_which(name, which)
     if which == "row":
-        _refuse(name, "where rows are inserted", rcond=rcond, A=A)
+        _refuse(name, "where rows are inserted", rcond=rcond, a=a)
         known, (u,) = read_factors(name, Q, R, u=u, **how)
         place = 0 if Q is None else position(name, k, known.m, end=True)
         u = matrix_operand(name, known.engine, "u", u, known.batch, columns=known.n)
         return RowInsertion(known, u, place)
-    known, (u, a) = read_factors(name, Q, R, u=u, A=A, **how)
-    if Q is None and A is None:
-        raise ValueError(f"{name}: inserting columns without Q needs the matrix: give A=, or Q")
+    known, (u, a) = read_factors(name, Q, R, u=u, a=a, **how)
+    if Q is None and a is None:
+        raise ValueError(f"{name}: inserting columns without Q needs the matrix: give a=, or Q")
     if Q is not None and not known.is_thin:
         _refuse(name, "with a square Q", rcond=rcond)
     limit = least_condition(name, rcond)
     place, rows = position(name, k, known.n, end=True), known.m
     if a is not None:
         wanted: dict[str, Any] = {"rows": None if Q is None else rows, "columns": known.n}
-        a = matrix_operand(name, known.engine, "A", a, known.batch, vectors=False, **wanted)
+        a = matrix_operand(name, known.engine, "a", a, known.batch, vectors=False, **wanted)
         rows = int(a.shape[-2])
     u = matrix_operand(name, known.engine, "u", u, known.batch, rows=rows)
     return ColumnInsertion(known, u, place, a, limit)
@@ -148,6 +149,7 @@ def insertion(
 def qr_delete(
     Q: Any,
     R: Any,
+    /,
     k: int,
     p: int = 1,
     which: str = "row",
@@ -243,6 +245,7 @@ def qr_update(
     R: Any,
     u: Any,
     v: Any,
+    /,
     *,
     method: str = "auto",
     precision: Precision | str | None = None,

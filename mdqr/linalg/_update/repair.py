@@ -35,9 +35,10 @@ _UNCHECKED_SWEEPS = 2
 
 @advised
 def repair(
-    A: Any,
+    a: Any,
     Q: Any,
     R: Any,
+    /,
     *,
     precision: Precision | str | None = None,
     check: bool = True,
@@ -46,7 +47,7 @@ def repair(
 
     Parameters
     ----------
-    A : array_like
+    a : array_like
         The matrices ``(..., m, n)`` that the factors belong to, m >= n.
     Q : array_like or None
         ``(..., m, n)``, ``(..., m, m)``, or None where only R is kept.
@@ -63,7 +64,7 @@ def repair(
     UpdateResult
         ``(Q, R)``, or ``(None, R)``; the diagonal of R is real and not negative. Float arrays of
         NumPy or CuPy give float arrays. Where those given were better they come back: the larger of
-        ``norm(I - Q^H Q)`` and of ``norm(A - Q R)`` relative to A never grows.
+        ``norm(I - Q^H Q)`` and of ``norm(A - Q R)`` relative to `a` never grows.
 
     Raises
     ------
@@ -96,15 +97,15 @@ def repair(
     >>> bool(mdqr.linalg.certify(a, Q, R).normwise < 60)
     True
     """
-    require_given("repair", A=A, R=R)
-    known, (a,) = read_factors("repair", Q, R, precision, check, A=A)
+    require_given("repair", a=a, R=R)
+    known, (a,) = read_factors("repair", Q, R, precision, check, a=a)
     engine, rows, n, checks = known.engine, known.m, known.n, known.checks
-    a = matrix_operand("repair", engine, "A", a, known.batch, columns=n, vectors=False)
+    a = matrix_operand("repair", engine, "a", a, known.batch, columns=n, vectors=False)
     m = int(a.shape[-2])
     if m < n or (Q is not None and rows != m) or rows < n:
         raise ValueError(
-            f"repair: A must have at least as many rows as columns, and Q and R must belong to it; "
-            f"got A with shape {(m, n)} and {rows} rows of {'R' if Q is None else 'Q'}"
+            f"repair: a must have at least as many rows as columns, and Q and R must belong to it; "
+            f"got a with shape {(m, n)} and {rows} rows of {'R' if Q is None else 'Q'}"
         )
     (base, r), scales = scaled(engine, a, known.r)
     state = known.state(r, n)

@@ -151,7 +151,7 @@ def read_factors(
     **operands: Any,
 ) -> tuple[Factors, list[Any]]:
     """Convert the operands of a public function; return the factors, and the others in order."""
-    require_given(function, R=R, **{name: x for name, x in operands.items() if name != "A"})
+    require_given(function, R=R, **{name: x for name, x in operands.items() if name != "a"})
     numbers, (q, r, *others) = convert(precision, Q, R, *operands.values())
     engine, checks = numbers.engine, Checks(ignore=not check)
     m, n, batch = factor_shapes(function, engine, q, r)

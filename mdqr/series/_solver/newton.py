@@ -7,10 +7,9 @@ Verschelde 2023).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
+from mdqr._progress import Reporter
 from mdqr.series._solver.equations import Equations
 from mdqr.series._solver.online import Start
 
@@ -19,7 +18,7 @@ def expand(
     equations: Equations,
     begin: Start,
     degree: int,
-    callback: Callable[[str, int, int], object] | None = None,
+    report: Reporter | None = None,
 ) -> tuple[Block, list[int]]:
     """Return the nodes of the series, and how many orders were right after each step."""
     kind, backend, n = equations.kind, equations.backend, equations.variables
@@ -46,7 +45,7 @@ def expand(
         right = width + 1
         history.append(right)
         width = min(degree, 2 * right - 1)
-        if callback is not None:
-            callback("orders", right, degree + 1)
+        if report is not None:
+            report("orders", right, degree + 1)
     equations.products.evaluate(values, equations.backend, kind)
     return values, history

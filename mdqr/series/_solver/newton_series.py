@@ -15,6 +15,7 @@ from mdqr._errors import place_of_least, shortened, warn_caller, warn_of_precisi
 from mdqr._functions.creation import array
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision, as_precision, dd
+from mdqr._progress import Progress, with_report
 from mdqr.series._errors import NotASolutionError, required
 from mdqr.series._solver import newton, online
 from mdqr.series._solver.equations import Equations
@@ -42,7 +43,7 @@ def newton_series(
     verify: bool = False,
     max_distance: float | None = None,
     device: str | None = None,
-    callback: Callable[[str, int, int], object] | None = None,
+    progress: Progress = None,
 ) -> SeriesSolution:
     """Return the power series ``x(t)`` with ``F(x(t), t) = 0`` that start near `x0` at `t0`.
 
@@ -69,8 +70,9 @@ def newton_series(
         `x0`; beyond it `NotASolutionError` is raised. By default a warning is given beyond 0.03.
     device : str, optional
         "cpu" or "cuda"; where x0 is, by default.
-    callback : callable, optional
-        Called as ``callback("orders", done, total)``.
+    progress : callable or bool, optional
+        Called as ``progress("orders", done, total)``, with `verify` in both precisions; True
+        for a bar.
 
     Returns
     -------
@@ -119,14 +121,11 @@ def newton_series(
     >>> s["x"](0).to_strings(50).item()
     '1.4142135623730950488016887242096980785696718753769'
     """
+    if not (progress is None or callable(progress)):
+        return with_report(newton_series, locals())
     required("newton_series", "system", system, System)
     precision, degree = working_precision(precision, system, x0, t0), operator.index(degree)
-    if method not in _METHODS:
-        raise ValueError(
-            f'method must be "auto", "online" or "newton"; got {shortened(repr(method))}'
-        )
-    if degree < 0:
-        raise ValueError(f"degree must be at least 0; got {degree}")
+    _check_options(method, degree)
     higher = _higher(precision) if verify else None
     x, point = _operands(system, x0, t0, precision, device)
     equations, begin = _start(system, point, x)
@@ -139,9 +138,9 @@ def newton_series(
 
     def expand(equations: Equations) -> Block:
         if method == "newton":
-            values, history[:] = newton.expand(equations, begin, degree, callback)
+            values, history[:] = newton.expand(equations, begin, degree, progress)
             return values
-        return online.expand(equations, begin, degree, callback)
+        return online.expand(equations, begin, degree, progress)
 
     equations, values = _in_range(equations, begin, degree, expand)
     way = "newton" if method == "newton" else "online"
@@ -153,9 +152,22 @@ def newton_series(
         return found
     # About the same point: t0 as given may have more digits than the precision.
     first = found.without_noise[..., 0]
-    found._compare(newton_series(system, first, degree=degree, precision=higher, t0=point).coeffs)
+    again = newton_series(
+        system, first, degree=degree, precision=higher, t0=point, progress=progress
+    )
+    found._compare(again.coeffs)
     _warn(found, precision)
     return found
+
+
+def _check_options(method: str, degree: int) -> None:
+    """Raise ValueError for an unknown method or a negative degree."""
+    if method not in _METHODS:
+        raise ValueError(
+            f'method must be "auto", "online" or "newton"; got {shortened(repr(method))}'
+        )
+    if degree < 0:
+        raise ValueError(f"degree must be at least 0; got {degree}")
 
 
 def working_precision(precision: Precision | str | None, system: System, *points: Any) -> Precision:

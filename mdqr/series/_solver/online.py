@@ -6,7 +6,6 @@ numerical method): with ``x_k = 0`` first, what is left of them gives x_k.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from mdqr._array.array import MDArray
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
+from mdqr._progress import Reporter
 from mdqr.series._errors import NotASolutionError
 from mdqr.series._solver.equations import Equations
 from mdqr.series._solver.inverse import MOST_SMALL, Inverse, left_inverse, singular
@@ -139,7 +139,7 @@ def expand(
     equations: Equations,
     begin: Start,
     degree: int,
-    callback: Callable[[str, int, int], object] | None = None,
+    report: Reporter | None = None,
 ) -> Block:
     """Return the nodes ``(..., nodes, degree + 1)`` of the series from a start."""
     kind = equations.kind
@@ -147,12 +147,12 @@ def expand(
     values = equations.empty(batch, degree + 1)
     values[..., 0] = begin.values[..., 0]
     write = _write_small if _is_small(equations, begin.inverse, prod(batch)) else _write_large
-    if callback is None:
+    if report is None:
         write(equations, begin, values, range(1, degree + 1))
         return values
     for k in range(1, degree + 1):
         write(equations, begin, values, range(k, k + 1))
-        callback("orders", k, degree)
+        report("orders", k, degree)
     return values
 
 

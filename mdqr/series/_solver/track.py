@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ import mdqr
 from mdqr._array.array import MDArray
 from mdqr._functions.creation import array
 from mdqr._precision import Precision
+from mdqr._progress import Progress, with_report
 from mdqr._stability import experimental
 from mdqr.series._analysis.pade import Pade, pade
 from mdqr.series._arithmetic.series import PowerSeries
@@ -119,7 +119,7 @@ def track(
     t0: float = 0.0,
     precision: Precision | str | None = None,
     device: str | None = None,
-    callback: Callable[[str, int, int], object] | None = None,
+    progress: Progress = None,
 ) -> Path | list[Path]:
     """Follow the solution path from a start point.
 
@@ -138,8 +138,8 @@ def track(
         or else dd.
     device : str, optional
         "cpu" or "cuda".
-    callback : callable, optional
-        Called as ``callback("paths", done, total)`` after each of several paths.
+    progress : callable or bool, optional
+        Called as ``progress("paths", done, total)`` after each path; True for a bar.
 
     Returns
     -------
@@ -178,6 +178,8 @@ def track(
     >>> float(series.track(h, [1.0]).x[-1, 0])
     2.0
     """
+    if not (progress is None or callable(progress)):
+        return with_report(track, locals())
     required("track", "system", system, System)
     n = len(system.variables)
     if system.equations != n:
@@ -193,12 +195,14 @@ def track(
     starts = x.reshape(-1, n)
     paths = _Paths(system, starts, interval)
     warn_far("track", paths.start_distance)
-    while paths.active.size:
-        done = paths.finished
-        paths.advance()
-        if callback is not None:
-            for count in range(done + 1, paths.finished + 1):
-                callback("paths", count, len(starts))
+    ended = 0
+    while ended < len(starts):
+        if paths.finished == ended:
+            paths.advance()
+        if progress is not None:
+            for count in range(ended + 1, paths.finished + 1):
+                progress("paths", count, len(starts))
+        ended = paths.finished
     found = [paths.path(i) for i in range(len(starts))]
     return found if x.ndim > 1 else found[0]
 

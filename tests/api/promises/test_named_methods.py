@@ -28,7 +28,7 @@ CALLS = {
     "matmul": (lambda how: linalg.matmul(HUGE, SINGULAR, method=how), "exact", "auto"),
     "qr_insert": (
         lambda how: linalg.qr_insert(
-            None, linalg.qr(TALL, "r"), TALL[:, 0] + 1, 0, "col", A=TALL, method=how
+            None, linalg.qr(TALL, "r"), TALL[:, 0] + 1, 0, "col", a=TALL, method=how
         ),
         "update",
         "auto",

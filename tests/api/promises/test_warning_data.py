@@ -139,9 +139,6 @@ CASES = {
     "roots, data": Case(
         lambda: linalg.roots(ROOTS, precision=P), "linalg.roots", True, (0, 4), P, ANY
     ),
-    "roots of mdqr, data": Case(
-        lambda: mdqr.roots(mdqr.array(ROOTS, precision=mdqr.d)), "roots", True, (0, 4), mdqr.d, ANY
-    ),
     "QRFactor.solve": Case(
         lambda: linalg.qr_factor(
             mdqr.stack([mdqr.eye(2, precision=P), mdqr.array(DOUBLES * 1.0, precision=P)])

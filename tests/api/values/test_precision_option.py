@@ -44,9 +44,9 @@ OTHERS = {
 }
 VALUES = ["1.1", 2.5, 3, Fraction(10, 3), Decimal("4.2")]
 CALLS = {
-    **dict.fromkeys(OF_ONE, (VALUES,)),
-    **{name: (["0.1", "0.2", Fraction(1, 3)],) for name in INSIDE},
-    **{name: (VALUES, ["0.1", 1, "2.5", 3, Fraction(10, 3)]) for name in OF_TWO},
+    **dict.fromkeys(sorted(OF_ONE), (VALUES,)),
+    **{name: (["0.1", "0.2", Fraction(1, 3)],) for name in sorted(INSIDE)},
+    **{name: (VALUES, ["0.1", 1, "2.5", 3, Fraction(10, 3)]) for name in sorted(OF_TWO)},
     **OTHERS,
 }
 

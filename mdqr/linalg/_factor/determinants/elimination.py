@@ -26,6 +26,7 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._precision import PRECISIONS
+from mdqr._progress import Reporter
 from mdqr.linalg._factor import lu
 from mdqr.linalg._factor.determinants import correction, inverse
 from mdqr.linalg._factor.determinants.inverse import Inverse, eps_of
@@ -91,7 +92,11 @@ class Scaled:
 
 
 def with_all_digits(
-    known: Elimination, a: Block, units: Block, target: float
+    known: Elimination,
+    a: Block,
+    units: Block,
+    target: float,
+    report: Reporter | None = None,
 ) -> tuple[Scaled, Kind]:
     """Return determinants of matrices ``(batch, n, n)`` with rows and columns near 1, and a kind.
 
@@ -105,7 +110,7 @@ def with_all_digits(
         if not places.size:
             break
         kind, chosen = kind._replace(limbs=limbs), xp.asarray(places.tolist())
-        again = Elimination(known.backend, a[..., chosen, :, :], kind)
+        again = Elimination(known.backend, a[..., chosen, :, :], kind, report)
         found = found.replace(chosen, _attempted(again, units[chosen], target), kind)
     return found, kind
 
@@ -154,9 +159,11 @@ def rounded(known: Elimination, found: Scaled, units: Block) -> Scaled:
 class Elimination:
     """LU factors of matrices ``(batch, n, n)`` with rows and columns near 1, and what they show."""
 
-    def __init__(self, backend: Backend, a: Block, kind: Kind) -> None:
+    def __init__(
+        self, backend: Backend, a: Block, kind: Kind, report: Reporter | None = None
+    ) -> None:
         self.backend, self.kind, self.xp, self.order = backend, kind, backend.xp, int(a.shape[-1])
-        self.factors = lu.factor(backend, a, kind)
+        self.factors = lu.factor(backend, a, kind, report)
         self._given = a
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS, Precision
+from mdqr._progress import Reporter
 from mdqr.linalg._factor import lu
 from mdqr.linalg._factor.determinants import elimination, exact
 from mdqr.linalg._factor.determinants.elimination import Elimination, Scaled
@@ -47,9 +48,11 @@ class Problem:
         a: Any,
         precision: Precision | str | None,
         data_error: Mapping[str, Any] | None,
+        report: Reporter | None,
     ) -> None:
         check_data_error(function, data_error, ("a",))
-        self.function = function
+        # None again once the call ends: what is asked for later reports nothing.
+        self.function, self.report = function, report
         self.inputs = inputs = gather(a, precision=precision)
         checks = Checks()
         self.order = square_order(function, "a", inputs.shape(0))
@@ -103,8 +106,16 @@ class Problem:
         """The exact determinants of a few small matrices, else None."""
         if self.order > _SMALL_ORDER or self.count * self.order**3 > 27 * _FEW:
             return None
-        field, host = self.inputs.is_complex, self.host
-        return [exact.determinant(host[..., i, :, :], field) for i in range(self.count)]
+        return self._eliminated(range(self.count), self.inputs.is_complex)
+
+    def _eliminated(self, places: Sequence[int], field: bool) -> list[exact.Integer]:
+        """Return exact determinants of some of the matrices."""
+        found = []
+        for place in places:
+            found.append(exact.determinant(self.host[..., place, :, :], field))
+            if self.report is not None:
+                self.report("eliminate", len(found), len(places))
+        return found
 
     @cached_property
     def scaled(self) -> Scaled:
@@ -117,7 +128,7 @@ class Problem:
             shift = powers.sum(axis=(-2, -1)) // max(self.order, 1)
             units = exact.grid(self.given, kind.is_complex)
             found, kind = elimination.with_all_digits(
-                self._elimination, a, units + shift, self.target
+                self._elimination, a, units + shift, self.target, self.report
             )
         found = Scaled(found.value, found.exponent - shift, found.error - shift)
         return self._decided(found, kind)
@@ -142,7 +153,7 @@ class Problem:
             chosen.append(place)
         if not chosen:
             return found
-        known = [exact.determinant(self.host[..., place, :, :], field) for place in chosen]
+        known = self._eliminated(chosen, field)
         return found.replace(self.backend.xp.asarray(chosen), self._of_integers(known, kind), kind)
 
     def _of_integers(self, known: list[exact.Integer], kind: Kind) -> Scaled:
@@ -237,7 +248,7 @@ class Problem:
     @cached_property
     def _elimination(self) -> Elimination:
         """Factors in the next precision: they show all that errors of the data leave."""
-        return Elimination(self.backend, self._balanced[0], self.wide)
+        return Elimination(self.backend, self._balanced[0], self.wide, self.report)
 
     @cached_property
     @np.errstate(all="ignore")

@@ -11,10 +11,10 @@ from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
+from mdqr._progress import Reporter
 from mdqr.linalg._factor.refine.products import Patterns, eps_of, formed
 from mdqr.linalg._factor.refine.start import start_of
 from mdqr.linalg._factor.refine.sweep import FARTHEST, Sweeps
-from mdqr.linalg._shared.operands import Callback
 
 _BOUND = 20.0  # in n eps
 _MOST_SWEEPS = 12
@@ -40,7 +40,7 @@ def factor(
     columns: int,
     kind: Kind,
     rounds: int,
-    callback: Callback | None = None,
+    report: Reporter | None = None,
 ) -> Refined | None:
     """Factor one matrix ``(m, n)`` by sweeps of products.
 
@@ -56,9 +56,9 @@ def factor(
         That of the work, of two limbs or more.
     rounds : int
         The most factorisations in float64: each after the first takes some 45 bits of a condition.
-    callback : callable, optional
-        Called as ``callback("refine", done, total)`` after each sweep, with the most sweeps that
-        there can be as `total` before the last one.
+    report : callable, optional
+        Called as ``report("refine", done, total)`` after each sweep; `total` is None before the
+        last.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def factor(
     """
     count, field = min(a.shape[-2:]), kind.is_complex
     first = a[..., :count] if columns == count else _bordered(backend, a, columns, field)
-    found = _corrected(backend, first, kind, rounds, callback)
+    found = _corrected(backend, first, kind, rounds, report)
     if found is None:
         return None
     r = found.r[..., :count]
@@ -94,7 +94,7 @@ def _bordered(backend: Backend, a: Block, columns: int, is_complex: bool) -> Blo
 
 
 def _corrected(
-    backend: Backend, a: Block, kind: Kind, rounds: int, callback: Callback | None
+    backend: Backend, a: Block, kind: Kind, rounds: int, report: Reporter | None
 ) -> Refined | None:
     """Factor a matrix with no more columns than rows; see `factor`."""
     with np.errstate(all="ignore"):
@@ -116,8 +116,8 @@ def _corrected(
                 return None
             before = max(left)
             served = max(left) <= most
-            if callback is not None:
-                callback("refine", done, done if served else _MOST_SWEEPS)
+            if report is not None:
+                report("refine", done, done if served else None)
             if served:
                 q, r = (planes.widen(x, kind.is_complex, kind.limbs) for x in (q, r))
                 return Refined(q, r, *left)

@@ -8,6 +8,7 @@ from mdqr._backend.blocks import native_abs, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
+from mdqr._progress import Reporter, Steps
 from mdqr.linalg._general.subspaces.newton import (
     Basis,
     converged,
@@ -23,7 +24,9 @@ from mdqr.linalg._shared.operands import precision_for
 _LARGE = 16
 
 
-def decomposed(backend: Backend, a: Block, kind: Kind, *, is_real: bool) -> Basis:
+def decomposed(
+    backend: Backend, a: Block, kind: Kind, *, is_real: bool, report: Reporter | None
+) -> Basis:
     """Return bases of invariant subspaces of complex matrices ``(batch, n, n)``, M triangular.
 
     Entries are at most about 1; with `is_real` they have no imaginary parts.
@@ -34,7 +37,11 @@ def decomposed(backend: Backend, a: Block, kind: Kind, *, is_real: bool) -> Basi
         If the QR algorithm does not converge.
     """
     native = to_native(np, a, True)
-    found = refined(backend, a, from_lapack(native.real if is_real else native), kind)
+    steps = None if report is None else Steps(report, "refine")
+    start = from_lapack(native.real if is_real else native)
+    found = refined(backend, a, start, kind, steps)
+    if steps is not None:
+        steps.end()
     if found.sound.all() and not _together(found.labels).any():
         return _scaled(backend, found)
     rows = []
@@ -42,7 +49,7 @@ def decomposed(backend: Backend, a: Block, kind: Kind, *, is_real: bool) -> Basi
         one, given = found.item(i), a[..., i : i + 1, :, :]
         if one.sound[0] and _together(one.labels)[0]:
             one = _resolved(backend, given, one, kind)
-        rows.append(one if one.sound[0] else _by_qr(backend, given, kind))
+        rows.append(one if one.sound[0] else _by_qr(backend, given, kind, report))
     joined = [np.concatenate(part, axis=-3) for part in zip(*(r[:3] for r in rows), strict=True)]
     x, y, m = joined
     labels = np.concatenate([row.labels for row in rows])
@@ -57,17 +64,18 @@ def _together(labels: np.ndarray) -> np.ndarray:
     return np.asarray((ordered[:, 1:] == ordered[:, :-1]).any(axis=-1))
 
 
-def _by_qr(backend: Backend, a: Block, kind: Kind) -> Basis:
+def _by_qr(backend: Backend, a: Block, kind: Kind, report: Reporter | None) -> Basis:
     """Return the basis of one matrix from its triangular form; in two limbs first, if so."""
     if kind.limbs > 2 and a.shape[-1] >= _LARGE:
         few = Kind(2, True)
-        start = _of_triangle(backend, *triangular(backend, _narrow(a, few)[..., 0, :, :], few), few)
+        form = triangular(backend, _narrow(a, few)[..., 0, :, :], few, report)
+        start = _of_triangle(backend, *form, few)
         found = refined(backend, a, _scaled(backend, start), kind)
         if found.sound.all() and _together(found.labels)[0]:
             found = _resolved(backend, a, found, kind)
         if found.sound.all():
             return found
-    return _of_triangle(backend, *triangular(backend, a[..., 0, :, :], kind), kind)
+    return _of_triangle(backend, *triangular(backend, a[..., 0, :, :], kind, report), kind)
 
 
 def _narrow(a: Block, kind: Kind) -> Block:

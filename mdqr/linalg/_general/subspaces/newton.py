@@ -16,6 +16,7 @@ from mdqr._backend.blocks import from_native, native_abs, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
+from mdqr._progress import Steps
 from mdqr.linalg._shared.operands import half_of, precision_for
 from mdqr.linalg._spectral.disks import components
 
@@ -70,14 +71,16 @@ def from_lapack(a: np.ndarray) -> Basis:
     return Basis(x, y, m, labels, sound)
 
 
-def refined(backend: Backend, a: Block, start: Basis, kind: Kind) -> Basis:
+def refined(
+    backend: Backend, a: Block, start: Basis, kind: Kind, steps: Steps | None = None
+) -> Basis:
     """Return a basis to the limbs of `kind`; not sound where steps do not converge."""
     found, limbs = start, planes.limb_count(start.x, True)
     found = found._replace(sound=found.sound & _is_regular(start, precision_for(limbs).eps))
     while limbs < kind.limbs:
         limbs = precision_for(min(2 * limbs, kind.limbs)).limbs
         few = Kind(limbs, True)
-        found = converged(backend, planes.first_limbs(a, True, limbs), found, few)
+        found = converged(backend, planes.first_limbs(a, True, limbs), found, few, steps)
         if not found.sound.any():
             break
     return found
@@ -91,7 +94,9 @@ def _is_regular(start: Basis, eps: float) -> np.ndarray:
     return np.asarray((columns * rows).max(axis=-1) <= eps**-0.75)
 
 
-def converged(backend: Backend, a: Block, found: Basis, kind: Kind) -> Basis:
+def converged(
+    backend: Backend, a: Block, found: Basis, kind: Kind, steps: Steps | None = None
+) -> Basis:
     """Take steps in so many limbs until errors are of their order.
 
     Where no eigenvalues are together, less is enough: what follows, a step in more limbs or the
@@ -102,6 +107,8 @@ def converged(backend: Backend, a: Block, found: Basis, kind: Kind) -> Basis:
     for _ in range(_MOST_STEPS):
         limit = np.clip(before / found.labels.shape[-1], _LINKED * _SMALL**3, _LINKED)
         found, size, factor = _step(backend, a, found, limit, kind)
+        if steps is not None:
+            steps.step()
         alone = (found.labels == own).all(axis=-1)
         done = size * factor <= np.where(alone, _enough(found, eps), eps)
         found = found._replace(sound=found.sound & (size <= np.minimum(_SMALL, before)))

@@ -12,6 +12,7 @@ from mdqr._backend.blocks import from_native, native_abs, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
+from mdqr._progress import Reporter
 from mdqr.linalg._shared.operands import precision_for
 
 # So many steps for each eigenvalue and each bit at most: multiple ones gain part of a bit in each.
@@ -22,7 +23,9 @@ EXCEPTIONAL = 10
 _LOWEST = -1000
 
 
-def triangular(backend: Backend, a: Block, kind: Kind) -> tuple[Block, Block]:
+def triangular(
+    backend: Backend, a: Block, kind: Kind, report: Reporter | None = None
+) -> tuple[Block, Block]:
     """Return upper triangular T and unitary Q with ``a = Q T Q^H``, for `a` ``(n, n)``.
 
     ``norm(a - Q T Q^H)`` is a small multiple of ``n eps norm(a)``.
@@ -35,14 +38,17 @@ def triangular(backend: Backend, a: Block, kind: Kind) -> tuple[Block, Block]:
     size = scaling.top_exponents(a, True, None)
     h = backend.ldexp(planes.widen(a, True, kind.limbs), -size, is_complex=True)
     q = kind.identity(np, a.shape[kind.lead :])
-    to_hessenberg(backend, h, q, kind)
-    _iterate(backend, h, q, kind)
+    to_hessenberg(backend, h, q, kind, report)
+    _iterate(backend, h, q, kind, report)
     return backend.ldexp(h, size, is_complex=True), q
 
 
-def to_hessenberg(backend: Backend, h: Block, q: Block, kind: Kind) -> None:
-    """Replace h by a Hessenberg matrix ``E^H h E``, and q by ``q E``."""
-    for j in range(int(h.shape[-1]) - 2):
+def to_hessenberg(
+    backend: Backend, h: Block, q: Block, kind: Kind, report: Reporter | None
+) -> None:
+    """Replace h by a Hessenberg matrix ``E^H h E``, and q by ``q E``; stage "reduce"."""
+    count = int(h.shape[-1]) - 2
+    for j in range(count):
         panel = backend.qr_panel(h[..., j + 1 :, j : j + 1], kind=kind)
         backend.reflect(panel.v, panel.t, h[..., j + 1 :, j:], kind=kind, adjoint=True)
         h[..., j + 2 :, j] = 0.0
@@ -50,11 +56,14 @@ def to_hessenberg(backend: Backend, h: Block, q: Block, kind: Kind) -> None:
         for target in (h, q):
             columns = target[..., j + 1 :].swapaxes(-1, -2)
             backend.reflect(v, panel.t, columns, kind=kind, adjoint=False)
+        if report is not None:
+            report("reduce", j + 1, count)
 
 
-def _iterate(backend: Backend, h: Block, q: Block, kind: Kind) -> None:
-    """Make a Hessenberg matrix triangular."""
-    precision, stop, steps = precision_for(kind.limbs), int(h.shape[-1]), 0
+def _iterate(backend: Backend, h: Block, q: Block, kind: Kind, report: Reporter | None) -> None:
+    """Make a Hessenberg matrix triangular; stage "iterate" counts eigenvalues."""
+    precision, n, steps = precision_for(kind.limbs), int(h.shape[-1]), 0
+    stop = n
     while stop > 1:
         below = native_abs(planes.diagonal(h[..., 1:stop, : stop - 1]), True)
         sizes = native_abs(planes.diagonal(h[..., :stop, :stop]), True)
@@ -67,11 +76,15 @@ def _iterate(backend: Backend, h: Block, q: Block, kind: Kind) -> None:
         first = int(negligible[-1]) + 1 if negligible.size else 0
         if first == stop - 1:
             stop, steps = first, 0
+            if report is not None and stop > 1:
+                report("iterate", n - stop, n)
             continue
         steps += 1
         if steps > MOST_STEPS * precision.bits:
             raise np.linalg.LinAlgError(f"the QR algorithm does not converge in {steps} steps")
         _step(backend, h, q, slice(first, stop), steps, kind)
+    if report is not None:
+        report("iterate", n, n)
 
 
 def _step(backend: Backend, h: Block, q: Block, active: slice, steps: int, kind: Kind) -> None:

@@ -11,11 +11,14 @@ from mdqr._backend.protocol import Backend
 from mdqr._functions.sequences import stack
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
+from mdqr._progress import Reporter
 from mdqr.linalg._general.subspaces.qr_algorithm import EXCEPTIONAL, MOST_STEPS, to_hessenberg
 from mdqr.linalg._shared.operands import precision_for
 
 
-def quasi_triangular(backend: Backend, a: Block, kind: Kind) -> tuple[Block, Block]:
+def quasi_triangular(
+    backend: Backend, a: Block, kind: Kind, report: Reporter | None = None
+) -> tuple[Block, Block]:
     """Return T and orthogonal Q with ``a = Q T Q^T``, real blocks ``(n, n)``.
 
     T is upper triangular but for blocks of two rows, which have complex eigenvalues and two equal
@@ -29,8 +32,8 @@ def quasi_triangular(backend: Backend, a: Block, kind: Kind) -> tuple[Block, Blo
     size = scaling.top_exponents(a, False, None)
     h = backend.ldexp(planes.widen(a, False, kind.limbs), -size)
     q = kind.identity(np, a.shape[kind.lead :])
-    to_hessenberg(backend, h, q, kind)
-    _Francis(backend, kind, h, q).iterate()
+    to_hessenberg(backend, h, q, kind, report)
+    _Francis(backend, kind, h, q).iterate(report)
     return backend.ldexp(h, size), q
 
 
@@ -41,15 +44,18 @@ class _Francis:
         self.backend, self.kind, self.h, self.q = backend, kind, h, q
         self.values = MDArray._wrap(h, precision_for(kind.limbs), False)
 
-    def iterate(self) -> None:
+    def iterate(self, report: Reporter | None) -> None:
         """Make H quasi-triangular (J. G. F. Francis, The QR transformation, 1962)."""
-        precision, stop, steps = precision_for(self.kind.limbs), int(self.h.shape[-1]), 0
+        precision, n, steps = precision_for(self.kind.limbs), int(self.h.shape[-1]), 0
+        stop = n
         while stop:
             first = self._first(stop, precision.eps, strict=steps <= EXCEPTIONAL)
             if stop - first <= 2:
                 if stop - first == 2:
                     self._standardise(first)
                 stop, steps = first, 0
+                if report is not None:
+                    report("iterate", n - stop, n)
                 continue
             steps += 1
             if steps > MOST_STEPS * precision.bits:

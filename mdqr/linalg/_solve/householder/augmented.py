@@ -105,7 +105,7 @@ def refine(system: System, b: Block, eps: float, floor: Block) -> Solution:
         change = scaling.leading(dx, field_)
         size = scaling.leading(solution.x, field_)
         solution.sizes.append(scaling.largest(change, -2, 0.0))
-        system.report("refine", step + 1, MAX_STEPS)
+        system.tell("refine", step + 1, None)
         if step + 1 == MAX_STEPS:
             break
         largest = scaling.largest(size, -2, 0.0, keepdims=True)
@@ -393,7 +393,7 @@ def refine_further(
         converged &= (size > 0).all(axis=-2, keepdims=True) | (change == 0)
         done, now = system.checks.settle(converged.all(), moved)
         stop = bool(done) or more == 0 or not bool((now < _PROGRESS * last).any())
-        system.report("refine", len(sizes) - 1, len(sizes) - (1 if stop else 0))
+        system.tell("refine", len(sizes) - 1, None)
         if stop:
             break
         last = now

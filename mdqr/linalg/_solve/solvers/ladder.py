@@ -60,8 +60,8 @@ def solve(problem: Problem, *, at_any_cost: bool = False) -> Answer | None:
 def _climbed(problem: Problem, inverse: ApproximateInverse) -> Answer | None:
     """Return the answers of a ladder."""
     system, given = problem.system, problem.given
-    system.report("factor", system.columns, system.columns)
-    system.report("condition", 1, 1)
+    system.tell("factor", system.columns, system.columns)
+    system.tell("condition", 1, 1)
     b, powers = system.backend.balance_columns(
         given, system.rows, is_complex=system.kind.is_complex
     )

@@ -119,8 +119,8 @@ def solve(problem: Problem) -> Answer | None:
     inverse = made[0]
     if not (inverse.condition * problem.limit < SMALL).all():
         return None
-    system.report("factor", system.tall.columns, system.tall.columns)
-    system.report("condition", 1, 1)
+    system.tell("factor", system.tall.columns, system.tall.columns)
+    system.tell("condition", 1, 1)
     basis = Basis.of_inverse(system, inverse)
     found = _MinimumNorm(problem, basis, "refine", inverse.condition)
     return found if found.promised else None
@@ -283,7 +283,7 @@ class _Refinement:
             self.sizes.append(size)
             share = xp.where(size > 0.0, size / self.sizes[0], 0.0).max()
             (share,) = system.checks.settle(share)
-            system.report("refine", len(self.sizes) - 1, len(self.sizes))
+            system.tell("refine", len(self.sizes) - 1, None)
             limbs, before = level.kind.limbs, known
             known = -np.log2(float(share))
             if found is not None:

@@ -151,7 +151,7 @@ def solve(problem: Problem) -> Answer | None:
         system.checks,
         g,
         np.zeros(n, dtype=np.int64),
-        callback=system.callback,
+        report=system.report,
     )
     made = approximate_inverse(backend, g, system.checks, kind=kind)
     if made is None or not made[1].all():
@@ -159,8 +159,8 @@ def solve(problem: Problem) -> Answer | None:
     condition = np.sqrt(made[0].condition)
     if not (condition * limit < SMALL).all():
         return None
-    system.report("factor", n, n)
-    system.report("condition", 1, 1)
+    system.tell("factor", n, n)
+    system.tell("condition", 1, 1)
     equations = Refinement.of(normal, made[0], c)
     climbed = climb(equations)
     if climbed is None:

@@ -21,6 +21,7 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
+from mdqr._progress import Reporter, Steps
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._spectral.onesided import rotations, starts
@@ -54,13 +55,20 @@ class Orthogonal(NamedTuple):
 
 
 def orthogonalise(
-    backend: Backend, x: Block, kind: Kind, v: Block | None = None, *, turns_only: bool = False
+    backend: Backend,
+    x: Block,
+    kind: Kind,
+    v: Block | None = None,
+    *,
+    turns_only: bool = False,
+    report: Reporter | None = None,
 ) -> Orthogonal:
     """Rotate the vectors ``x[j]`` ``(batch, n, m)`` until all are orthogonal.
 
     A pair counts as orthogonal where its cosine is at most ``2 (m + 8) eps``, but for the rounding
     of the last turn. `v` may be rotations to start with, unitary to as many limbs as it has. With
-    `turns_only`, vectors do not get the last turn.
+    `turns_only`, vectors do not get the last turn. Sweeps of all precisions are the steps of stage
+    "rotate".
 
     Raises
     ------
@@ -74,19 +82,24 @@ def orthogonalise(
         highest, lowest = scaling.largest(exponents, -1, 0), -scaling.largest(-exponents, -1, 0)
         spread = int(fetch(scaling.largest(highest - lowest, None, 0))[0])
     known = 0 if v is None else planes.limb_count(v, field)
+    steps = None if report is None else Steps(report, "rotate")
     for limbs in (p.limbs for p in PRECISIONS[1:]):
         if known < limbs < kind.limbs and spread <= starts.SPREAD * limbs:
             few = Kind(limbs, field)
             first = planes.first_limbs(x, field, limbs)
             start = _started(backend, first, exponents, v, few)
-            v = _orthogonal(backend, start, few, turns_only=True).v
+            v = _orthogonal(backend, start, few, steps, turns_only=True).v
     start = _started(backend, x, exponents, v, kind)
-    if kind.limbs <= 2 or spread <= starts.SPREAD or x.shape[-2] < _MIXED:
-        return _orthogonal(backend, start, kind, turns_only=turns_only)
     # Far sizes leave entries far apart too, whose products are slow while nothing mixes them.
-    start = start._replace(x=_mixed(backend, start.x, kind), v=_mixed(backend, start.v, kind))
-    found = _orthogonal(backend, start, kind, far=True, turns_only=turns_only)
-    return found._replace(x=_mixed(backend, found.x, kind), v=_mixed(backend, found.v, kind))
+    far = kind.limbs > 2 and spread > starts.SPREAD and x.shape[-2] >= _MIXED
+    if far:
+        start = start._replace(x=_mixed(backend, start.x, kind), v=_mixed(backend, start.v, kind))
+    found = _orthogonal(backend, start, kind, steps, far=far, turns_only=turns_only)
+    if steps is not None:
+        steps.end()
+    if far:
+        found = found._replace(x=_mixed(backend, found.x, kind), v=_mixed(backend, found.v, kind))
+    return found
 
 
 def _mixed(backend: Backend, x: Block, kind: Kind) -> Block:
@@ -163,7 +176,13 @@ def _times(backend: Backend, x: Block, factor: float, kind: Kind) -> Block:
 
 
 def _orthogonal(
-    backend: Backend, given: Orthogonal, kind: Kind, *, turns_only: bool, far: bool = False
+    backend: Backend,
+    given: Orthogonal,
+    kind: Kind,
+    steps: Steps | None,
+    *,
+    turns_only: bool,
+    far: bool = False,
 ) -> Orthogonal:
     """Return orthogonal vectors, in the precision of `kind`; `far` if they differ far in size."""
     xp, (x, exponents, v) = backend.xp, given
@@ -171,6 +190,8 @@ def _orthogonal(
     eps, n = precision_for(kind.limbs).eps, int(x.shape[-2])
     tolerance = 2 * (int(x.shape[-1]) + 8) * eps
     for sweep in range(_MOST_SWEEPS):
+        if steps is not None:
+            steps.step()
         gram = backend.matmul(x, x.swapaxes(-1, -2), conj_b=kind.is_complex, kind=kind)
         pairs = _products(backend, _hermitian(xp, gram, kind), exponents, kind)
         turns = _turns(xp, pairs, tolerance, kind)

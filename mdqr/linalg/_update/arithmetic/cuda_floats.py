@@ -16,9 +16,9 @@ from mdqr._backend.cuda.floats.panels import CudaPanels
 from mdqr._backend.cuda.floats.reflections import Factoring, Panels, vectors
 from mdqr._backend.protocol import Backend
 from mdqr._limbs.planes import Block, Kind
+from mdqr._progress import Reporter
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._shared.operands import Callback
 from mdqr.linalg._update.arithmetic.engine import Reflections
 from mdqr.linalg._update.arithmetic.floats import Floats, formed
 from mdqr.linalg._update.arithmetic.matrices import adjoint_multiply
@@ -95,17 +95,17 @@ class LibraryTriangle(Triangle):
         self._library = library
 
     def _substitute(
-        self, a: Block, b: Block, *, lower: bool, conjugate: bool, callback: Callback | None
+        self, a: Block, b: Block, *, lower: bool, conjugate: bool, report: Reporter | None
     ) -> Block:
         if b.shape[-1] <= _FEW_SIDES:
-            return super()._substitute(a, b, lower=lower, conjugate=conjugate, callback=callback)
+            return super()._substitute(a, b, lower=lower, conjugate=conjugate, report=report)
         xp, field = self.backend.xp, self.kind.is_complex
         matrix = to_native(xp, a, field, conjugate)
         x = xp.array(to_native(xp, b, field), order="C")
         if x.size:
             self._library.solve(matrix, x, lower=lower)
-        if callback is not None:
-            callback("substitute", self.order, self.order)
+        if report is not None:
+            report("substitute", self.order, self.order)
         return from_native(xp, x, field)
 
 
