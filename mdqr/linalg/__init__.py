@@ -6,6 +6,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from mdqr.linalg._factor.backward_error import FactorInfo
 from mdqr.linalg._factor.certify import Certificate, certify
 from mdqr.linalg._factor.cholesky import cho_solve, cholesky
 from mdqr.linalg._factor.determinant import SlogdetResult, det, slogdet
@@ -16,7 +17,6 @@ from mdqr.linalg._factor.triangular import solve_triangular
 from mdqr.linalg._general.eig import eig, eigvals
 from mdqr.linalg._general.results import EigInfo, EigResult
 from mdqr.linalg._general.schur import SchurResult, schur
-from mdqr.linalg._general.schur_info import SchurInfo
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._products.standard import (
     cross,
@@ -31,7 +31,7 @@ from mdqr.linalg._roots.roots import RootsResult, companion, roots
 from mdqr.linalg._shared.info import Info
 from mdqr.linalg._solve.info import LstsqInfo
 from mdqr.linalg._solve.lstsq import LstsqResult, lstsq
-from mdqr.linalg._solve.rank import RankInfo
+from mdqr.linalg._solve.ranks.info import RankInfo
 from mdqr.linalg._solve.solve import cond, inv, matrix_power, solve
 from mdqr.linalg._spectral.eigh import EighResult, eigh, eigvalsh
 from mdqr.linalg._spectral.info import SpectralInfo
@@ -52,6 +52,7 @@ __all__ = [
     "EigInfo",
     "EigResult",
     "EighResult",
+    "FactorInfo",
     "Info",
     "LUFactors",
     "LinAlgError",
@@ -65,7 +66,6 @@ __all__ = [
     "RankInfo",
     "RootsResult",
     "SVDResult",
-    "SchurInfo",
     "SchurResult",
     "SlogdetResult",
     "SpectralInfo",

@@ -133,7 +133,7 @@ def _factored(a: Block, full: bool, kept: bool, plan: Plan) -> QRResult:
     zero = finish(engine, plan, r[:k], big)
     factors = Factors(q, r, exponents) if kept else None
     info = QRInfo(plan.method, plan.compute, plan.panel, 1, zero, None, factors)
-    return QRResult(q.astype(a.dtype, order="F", copy=False), big, info)
+    return QRResult(q.astype(a.dtype, order="F", copy=False), big)._described(info)
 
 
 def _identity(xp: ModuleType, rows: int, columns: int) -> Block:

@@ -11,6 +11,7 @@ import numpy as np
 from mdqr._errors import shown
 from mdqr._io.format import summary
 from mdqr._limbs.planes import Block
+from mdqr.linalg._shared.info import Info, WithInfo
 from mdqr.linalg._shared.operands import as_integer
 from mdqr.tensorcore._algorithms.cgls import norms
 from mdqr.tensorcore._algorithms.passes import Passes, finish
@@ -24,7 +25,13 @@ _TOLERANCE = 16.0
 _EPS = 2.0**-52
 
 
-class LowRankResult(NamedTuple):
+class _Factors(NamedTuple):
+    U: Any
+    S: Any
+    Vh: Any
+
+
+class LowRankResult(WithInfo, _Factors):
     """An approximation ``(U * S) @ Vh``.
 
     Attributes
@@ -35,11 +42,11 @@ class LowRankResult(NamedTuple):
         ``(r,)``, the largest first.
     Vh : ndarray
         ``(r, n)``, orthonormal rows.
+    info : mdqr.linalg.Info
+        Its `method`, as of `qr`, without bounds of errors.
     """
 
-    U: Any
-    S: Any
-    Vh: Any
+    info: Info
 
     def __repr__(self) -> str:
         return summary(self)
@@ -107,9 +114,9 @@ def lowrank(a: Any, r: int, *, compute: str = "fp16") -> LowRankResult:
 def _approximated(a: Block, r: int, plan: Plan) -> LowRankResult:
     if a.shape[0] < a.shape[1]:
         left, s, right = _tall(a.T, r, plan)
-        return LowRankResult(right.T, s, left.T)
+        return LowRankResult(right.T, s, left.T)._described(Info(method=plan.method))
     left, s, right = _tall(a, r, plan)
-    return LowRankResult(left, s, right)
+    return LowRankResult(left, s, right)._described(Info(method=plan.method))
 
 
 def _tall(a: Block, r: int, plan: Plan) -> tuple[Block, Block, Block]:

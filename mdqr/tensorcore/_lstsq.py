@@ -12,6 +12,8 @@ from mdqr._errors import shown, warn_of_precision
 from mdqr._io.format import summary
 from mdqr._limbs.device import is_cuda_array
 from mdqr._limbs.planes import Block
+from mdqr._precision import PRECISIONS
+from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import as_integer
 from mdqr.tensorcore._algorithms.cgls import Iterate, System, cgls, norms
 from mdqr.tensorcore._algorithms.passes import Passes, finish
@@ -40,8 +42,8 @@ _TINY = 2.0**-900
 _MANY = 16.0
 
 
-class LstsqInfo(NamedTuple):
-    """The report on a solution.
+class LstsqInfo(Info):
+    """Facts of a solution, without bounds of its errors; see `mdqr.linalg.Info`.
 
     Attributes
     ----------
@@ -58,11 +60,17 @@ class LstsqInfo(NamedTuple):
         What the last R was made in.
     """
 
-    method: str
-    iterations: int
-    gradient: np.ndarray
-    condition: float
-    compute: str
+    def __init__(
+        self, method: str, iterations: int, gradient: np.ndarray, condition: float, compute: str
+    ) -> None:
+        super().__init__(PRECISIONS[0], condition=condition, method=method, iterations=iterations)
+        self.gradient, self.compute = gradient, compute
+
+    def _shown(self) -> str:
+        return (
+            f"method={self.method!r} iterations={self.iterations} condition={self.condition:.2g} "
+            f"gradient<={np.max(self.gradient, initial=0.0):.1e} compute={self.compute!r}"
+        )
 
 
 class LstsqResult(NamedTuple):

@@ -7,13 +7,22 @@ from typing import Any, NamedTuple
 
 from mdqr._io.format import summary
 from mdqr._limbs.planes import Block
+from mdqr.linalg._shared.info import Info, WithInfo
 from mdqr.tensorcore._algorithms.passes import Passes
 from mdqr.tensorcore._algorithms.reflections import with_fallbacks
 from mdqr.tensorcore._input import engine_for, real_matrix
 from mdqr.tensorcore._plan import Plan, plan_of
 
 
-class Basis(NamedTuple):
+class _Fields(NamedTuple):
+    Q: Any
+    orthogonality: float
+    reached: bool
+    passes: int
+    replaced: int
+
+
+class Basis(WithInfo, _Fields):
     """An orthonormal basis and its loss of orthogonality.
 
     Attributes
@@ -29,13 +38,11 @@ class Basis(NamedTuple):
     replaced : int
         Columns that left nothing to normalise, and were replaced by directions orthogonal to the
         others: `Q` spans more than the matrix. By "geqrf" those alone that left exact zeros.
+    info : mdqr.linalg.Info
+        Its `method`, as of `qr`, and `passes` as `iterations`.
     """
 
-    Q: Any
-    orthogonality: float
-    reached: bool
-    passes: int
-    replaced: int
+    info: Info
 
     def __repr__(self) -> str:
         return summary(self)
@@ -97,4 +104,6 @@ def _basis(a: Block, plan: Plan) -> Basis:
     passes.repeat()
     passes.warn()
     q = q.astype(a.dtype, order="F", copy=False)
-    return Basis(q, passes.departure, passes.reached, passes.made, passes.replaced)
+    info = Info(method=plan.method, iterations=passes.made)
+    basis = Basis(q, passes.departure, passes.reached, passes.made, passes.replaced)
+    return basis._described(info)

@@ -178,7 +178,7 @@ def _factored(a: Block, again: bool, kept: bool, plan: Plan) -> QRResult:
         passes.departure if again else None,
         Factors(q, r, exponents) if kept else None,
     )
-    return QRResult(q.astype(a.dtype, order="F", copy=False), big, info)
+    return QRResult(q.astype(a.dtype, order="F", copy=False), big)._described(info)
 
 
 def _multiply_behind(engine: Engine, q: Block, behind: Block, r: Block, form: Format) -> None:

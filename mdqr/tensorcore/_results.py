@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from mdqr._io.format import summary
 from mdqr._limbs.planes import Block
+from mdqr.linalg._shared.info import Info, WithInfo
 
 
 class Factors(NamedTuple):
@@ -30,8 +31,8 @@ class Factors(NamedTuple):
     exponents: Block
 
 
-class QRInfo(NamedTuple):
-    """The report on a factorisation.
+class QRInfo(Info):
+    """Facts of a factorisation, without bounds of its errors; see `mdqr.linalg.Info`.
 
     Attributes
     ----------
@@ -51,13 +52,23 @@ class QRInfo(NamedTuple):
         The factors before the scales of the columns were undone, if `keep_factors` was set.
     """
 
-    method: str
-    compute: str
-    panel: str
-    passes: int
-    zero_columns: int
-    orthogonality: float | None
-    factors: Factors | None
+    def __init__(
+        self,
+        method: str,
+        compute: str,
+        panel: str,
+        passes: int,
+        zero_columns: int,
+        orthogonality: float | None,
+        factors: Factors | None,
+    ) -> None:
+        super().__init__(method=method)
+        self.compute, self.panel, self.passes = compute, panel, passes
+        self.zero_columns, self.orthogonality, self.factors = zero_columns, orthogonality, factors
+
+    def _shown(self) -> str:
+        names = ("method", "compute", "panel", "passes", "zero_columns", "orthogonality")
+        return " ".join(f"{name}={getattr(self, name)!r}" for name in names)
 
 
 class _Pair(NamedTuple):
@@ -65,7 +76,7 @@ class _Pair(NamedTuple):
     R: Any
 
 
-class QRResult(_Pair):
+class QRResult(WithInfo, _Pair):
     """The factors of a matrix; unpacks as NumPy's.
 
     Attributes
@@ -80,14 +91,5 @@ class QRResult(_Pair):
 
     info: QRInfo
 
-    def __new__(cls, Q: Block, R: Block, info: QRInfo) -> QRResult:
-        """Make a result."""
-        self = super().__new__(cls, Q, R)
-        self.info = info
-        return self
-
     def __repr__(self) -> str:
         return summary(self)
-
-    def __getnewargs__(self) -> tuple[Any, ...]:
-        return self.Q, self.R, self.info

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from mdqr._cli.main import _parser
+from mdqr.linalg._shared.info import WithInfo
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = Path(__file__).with_name("surface.txt")
@@ -53,7 +54,8 @@ def _entry(path: str, value: Any) -> Iterator[str]:
 
 
 def _class(path: str, kind: type) -> Iterator[str]:
-    base = next(each for each in kind.__mro__[1:] if each.__name__[0] != "_")
+    bases = (each for each in kind.__mro__[1:] if each.__name__[0] != "_")
+    base = next(each for each in bases if each is not WithInfo)
     fields = getattr(kind, "_fields", ())
     yield f"{path} class({base.__name__})" + (f" [{', '.join(fields)}]" if fields else "")
     if kind.__module__.partition(".")[0] != "mdqr":

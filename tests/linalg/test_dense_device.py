@@ -152,7 +152,8 @@ def decisions(a, b):
     yield from (matrix_rank(a, rtol=0), matrix_rank(a[0], rtol=1e-3), cond(a))
     for options in ({}, {"basic": True}, {"weights": [1, 2, 3, 0, 5, 6]}):
         x, residuals, rank, info = lstsq(a, b, rtol=1e-20, **options)
-        yield from (x, residuals, rank, *info)
+        yield from (x, residuals, rank, info.pivots, info.distance, info.condition)
+        yield from (info.error_bound, info.digits)
     yield from lstsq(a[:0], b, rtol=1e-20)[:3]
 
 

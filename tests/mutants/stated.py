@@ -13,6 +13,7 @@ from exact_matrices import Exact
 import mdqr
 from mdqr._limbs.planes import Kind
 from mdqr._precision import Precision
+from mutants import judges
 from mutants.judges import Claims
 from mutants.steps import over
 
@@ -67,6 +68,60 @@ def _factors(precision: Precision) -> Iterator[float]:
                 yield math.log2(value / (OF_QR * n))
 
 
+def _infos(precision: Precision) -> Iterator[float]:
+    """Exact errors of factors that are off, against the bounds of their `info`."""
+    for trial in range(8):
+        rng = np.random.default_rng(trial)
+        a = cases.random(6, 4, precision, complex if trial % 2 else float, rng)
+        a = a * 2.0 ** (100 * rng.integers(-5, 6))
+        for found in (mdqr.linalg.qr(a), mdqr.linalg.polar(a), mdqr.linalg.lu_factor(a)):
+            yield from _of_info(a, found, rng)
+        found = mdqr.linalg.lowrank(a, 4)
+        scaled = Exact.of(found.U) @ Exact.of(mdqr.diag(found.S))
+        yield from judges.over(
+            _size(Exact.of(a) - scaled @ Exact.of(found.Vh)), found.info.error_bound
+        )
+        lost = max(_lost(found.U), _lost(found.Vh.mT.conj()))
+        yield from judges.over(np.array(lost), found.info.orthogonality)
+        square = a[:4] @ a[:4].mT.conj()
+        c, info = mdqr.linalg.cholesky(square, return_info=True)
+        # That of the lower triangle, which is not Hermitian to the bit above it.
+        lower = mdqr.tril(square)
+        if lower.is_complex:
+            lower = lower - 1j * mdqr.diag(mdqr.diag(square).imag)
+        square = lower + mdqr.tril(square, -1).mT.conj()
+        yield from judges.over(
+            _size(Exact.of(square) - Exact.of(c) @ Exact.of(c).H), info.error_bound
+        )
+
+
+def _of_info(a: mdqr.MDArray, found: tuple, rng: np.random.Generator) -> Iterator[float]:
+    """Yield the errors of a result, the first factor of which is moved before it is asked."""
+    first, second = found
+    off = 2.0 ** rng.integers(0, 8) * first.precision.eps
+    first[-1, 0] = first[-1, 0] * (1 + off)
+    if isinstance(found, mdqr.linalg.LUFactors):
+        for i, place in enumerate(second):
+            a[[i, place]] = a[[place, i]]
+        lower = mdqr.tril(first, -1) + mdqr.eye(*first.shape, precision=first.precision)
+        first, second = lower, mdqr.triu(first[: first.shape[1]])
+    else:
+        yield from judges.over(np.array(_lost(first)), found.info.orthogonality)
+    yield from judges.over(
+        _size(Exact.of(a) - Exact.of(first) @ Exact.of(second)), found.info.error_bound
+    )
+
+
+def _size(x: Exact) -> np.ndarray:
+    return np.array(x.norm())
+
+
+def _lost(q: mdqr.MDArray) -> float:
+    one = Exact.of(mdqr.eye(q.shape[-1], precision=mdqr.d))
+    return (one - Exact.of(q).H @ Exact.of(q)).norm()
+
+
+INFOS = Claims("info of factors", _infos)
 CERTIFICATES = Claims("certificates", _certificates)
 
 

@@ -326,7 +326,7 @@ def _schur(precision: Precision, rng: Any, trial: int) -> Iterator[float]:
     moved = 1e-3 * float(np.linalg.norm(a.to_numpy())) * (1 - 2.0**-40)
     for wrong, bound in (
         (rest.norm(), info.error_bound),
-        (departure.norm(), info.departure),
+        (departure.norm(), info.orthogonality),
         (moved, info.data_error_bound),
     ):
         if wrong > 1e-300:

@@ -119,6 +119,7 @@ SMALLER_FILES = {
     "mdqr/linalg/_shared/caller.py": "what messages call a function, under all of them",
     "mdqr/linalg/_products/standard.py": "functions of one line, with their docstrings",
     "mdqr/linalg/_spectral/info.py": "what two functions return",
+    "mdqr/linalg/_solve/singular_values.py": "what two kinds of info share",
     "mdqr/linalg/_general/regularity.py": "a proof in integers, beside what computes in limbs",
     "mdqr/linalg/_solve/solvers/ladder.py": "one solver, one module",
     "mdqr/_backend/float_panels.py": "sizes that NumPy's and CUDA's panels share",

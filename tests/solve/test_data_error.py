@@ -194,7 +194,7 @@ def test_errors_are_kept_as_they_were(rng):
     info, wanted = (
         lstsq(a, b, precision="dd", data_error={"b_atol": given}).info for given in (sigma, 1e-6)
     )
-    assert "_fit" not in vars(info)  # nothing is factored before it is asked for
+    assert "data_error_bound" not in vars(info)  # nothing is factored before it is asked for
     sigma[:] = 1.0
     assert np.allclose(info.data_digits, wanted.data_digits)
 

@@ -265,7 +265,7 @@ def test_schur_says_what_is_proven(precision, dtype, power, rng):
         x, t, z = (eigenvalues._matrix(limbs(each)) for each in (a, *found))
         adjoint = eigenvalues._adjoint(z)
         errors = [_norm(x - z * t * adjoint), _norm(adjoint * z - eigenvalues._identity(4))]
-    bounds = [float(found.info.error_bound), float(found.info.departure)]
+    bounds = [float(found.info.error_bound), float(found.info.orthogonality)]
     for error, bound in zip(errors, bounds, strict=True):
         assert error <= bound
     assert errors[1] > bounds[1] * _TOO_SMALL
@@ -273,7 +273,7 @@ def test_schur_says_what_is_proven(precision, dtype, power, rng):
         assert errors[0] > bounds[0] * _TOO_SMALL
     assert found.info.data_error_bound >= found.info.error_bound
     for again in (copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
-        assert again.info.departure == found.info.departure
+        assert again.info.orthogonality == found.info.orthogonality
         assert len(again) == 2
 
 

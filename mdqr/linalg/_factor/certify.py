@@ -14,13 +14,21 @@ from mdqr._limbs import scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
 from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.info import Info, WithInfo
 from mdqr.linalg._shared.operands import Inputs, gather, matrix_shape
 
 # Far above the quotient of a product and its largest terms, far below half of all exponents.
 _SPARE = 200
 
 
-class Certificate(NamedTuple):
+class _Figures(NamedTuple):
+    normwise: Any
+    columnwise: Any
+    rowwise: Any
+    orthogonality: Any
+
+
+class Certificate(WithInfo, _Figures):
     """Errors of a factorisation in multiples of eps: floats, or arrays of the batch shape.
 
     Attributes
@@ -33,12 +41,11 @@ class Certificate(NamedTuple):
         The largest quotient of the norms of the rows.
     orthogonality : float
         ``norm(I - Q^H Q)`` in the Frobenius norm.
+    info : Info
+        The precision whose eps the errors are multiples of.
     """
 
-    normwise: Any
-    columnwise: Any
-    rowwise: Any
-    orthogonality: Any
+    info: Info
 
 
 Certificate.__module__ = "mdqr.linalg"
@@ -105,7 +112,8 @@ def certify(a: Any, Q: Any, R: Any, /, *, precision: Precision | str | None = No
     figures = checks.settle(*_factor_errors(inputs), _orthogonality(inputs))
     with np.errstate(over="ignore"):
         found = [np.asarray(figure / eps) for figure in figures]
-    return Certificate(*(figure if figure.ndim else float(figure) for figure in found))
+    numbers = (figure if figure.ndim else float(figure) for figure in found)
+    return Certificate(*numbers)._described(Info(inputs.precision))
 
 
 def _factor_errors(inputs: Inputs) -> tuple[Block, Block, Block]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from functools import partial
+from typing import Any, Literal, NoReturn, overload
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from mdqr._docstrings import documented
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._precision import Precision
+from mdqr.linalg._factor.backward_error import FactorErrors, FactorInfo, Given, product_errors
 from mdqr.linalg._factor.triangular import Triangle, solve_triangular
 from mdqr.linalg._shared.checks import Checks, first_true, of_batch, raise_nonfinite
 from mdqr.linalg._shared.operands import (
@@ -28,9 +30,36 @@ _PANEL = 16
 _STRIP = 128
 
 
+@overload
 def cholesky(
-    a: Any, /, *, upper: bool = False, precision: Precision | str | None = None
-) -> MDArray:
+    a: Any,
+    /,
+    *,
+    upper: bool = False,
+    return_info: Literal[False] = False,
+    precision: Precision | str | None = None,
+) -> MDArray: ...
+
+
+@overload
+def cholesky(
+    a: Any,
+    /,
+    *,
+    upper: bool = False,
+    return_info: Literal[True],
+    precision: Precision | str | None = None,
+) -> tuple[MDArray, FactorInfo]: ...
+
+
+def cholesky(
+    a: Any,
+    /,
+    *,
+    upper: bool = False,
+    return_info: bool = False,
+    precision: Precision | str | None = None,
+) -> MDArray | tuple[MDArray, FactorInfo]:
     """Return Cholesky factors of Hermitian positive definite matrices; as `numpy.linalg.cholesky`.
 
     Parameters
@@ -41,6 +70,8 @@ def cholesky(
     upper : bool, optional
         Whether to return the upper triangular C with ``A = C^H C``, instead of the lower
         triangular L with ``A = L L^H``.
+    return_info : bool, optional
+        Whether to return a proven bound of ``A - C^H C``, too.
     precision : Precision or str, optional
         The precision of the factors; by default the precision of `a`.
 
@@ -48,6 +79,8 @@ def cholesky(
     -------
     MDArray
         Triangles ``(..., n, n)`` with a positive diagonal, and zeros in the other triangle.
+    FactorInfo
+        The bound of the error; only with `return_info`.
 
     Raises
     ------
@@ -82,7 +115,30 @@ def cholesky(
     n = square_order("cholesky", "a", inputs.shape(0))
     with memory_guard("cholesky", inputs, 4 * n * n, "take fewer rows"):
         advice = "lu_factor and solve take such matrices"
-        return inputs.wrap(checked_factor("cholesky", "a", inputs, upper=upper, advice=advice))
+        c = inputs.wrap(checked_factor("cholesky", "a", inputs, upper=upper, advice=advice))
+    if not return_info:
+        return c
+    given = Given.of(a, inputs._replace(blocks=[_hermitian(inputs, upper)]))
+    left, right = (c.mT.conj(), c) if upper else (c, c.mT.conj())
+    errors = partial(_errors, given, left, right)
+    return c, FactorInfo(inputs.precision, errors)
+
+
+def _hermitian(inputs: Inputs, upper: bool) -> Block:
+    """Return the matrices of which one triangle was read."""
+    xp, field, (block,) = inputs.backend.xp, inputs.is_complex, inputs.blocks
+    part, rest = (
+        (xp.triu(block), xp.triu(block, 1)) if upper else (xp.tril(block), xp.tril(block, -1))
+    )
+    if field:
+        for limb in part[1]:
+            diagonal(limb)[...] = 0.0
+    rest = rest.swapaxes(-1, -2)
+    return part + (planes.conjugate(rest) if field else rest)
+
+
+def _errors(given: Given, left: MDArray, right: MDArray) -> FactorErrors:
+    return product_errors(given.matrix(), left, right, unit=given.unit)
 
 
 def checked_factor(

@@ -20,7 +20,7 @@ from mdqr.linalg._factor.determinants.elimination import Scaled
 from mdqr.linalg._factor.determinants.inverse import eps_of
 from mdqr.linalg._factor.determinants.problem import Problem, cut_off
 from mdqr.linalg._shared.checks import Checks, fetch
-from mdqr.linalg._shared.info import Info
+from mdqr.linalg._shared.info import Info, WithInfo
 
 _UP = 1.0 + 2.0**-30
 _SMALLEST = 2.0**-1074
@@ -31,7 +31,7 @@ class _SignAndLogarithm(NamedTuple):
     logabsdet: MDArray
 
 
-class SlogdetResult(_SignAndLogarithm):
+class SlogdetResult(WithInfo, _SignAndLogarithm):
     """Sign and logarithm of determinants.
 
     Attributes
@@ -317,8 +317,7 @@ def slogdet(
     result = SlogdetResult(
         inputs.wrap(problem.shaped(sign, field)), inputs.wrap(problem.shaped(wide, False), False)
     )
-    result.info = _info_of_logarithm(problem, found, wide, kind.real)
-    return result
+    return result._described(_info_of_logarithm(problem, found, wide, kind.real))
 
 
 def _info_of_logarithm(problem: Problem, found: Scaled, wide: Block, kind: Kind) -> Info:

@@ -15,9 +15,16 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._precision import Precision
 from mdqr._progress import Progress, Reporter, with_report
+from mdqr.linalg._factor.backward_error import (
+    FactorErrors,
+    FactorInfo,
+    Given,
+    product_errors,
+)
 from mdqr.linalg._factor.triangular import Triangle, letter_of, solve_triangular, substitute
 from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared.checks import Checks, fetch, of_batch
+from mdqr.linalg._shared.info import WithInfo
 from mdqr.linalg._shared.operands import (
     broadcast_batch,
     gather,
@@ -31,7 +38,12 @@ from mdqr.linalg._shared.operands import (
 _PANEL = 16
 
 
-class LUFactors(NamedTuple):
+class _LUAndPivots(NamedTuple):
+    lu: MDArray
+    piv: Any
+
+
+class LUFactors(WithInfo, _LUAndPivots):
     """L and U of a matrix whose rows were interchanged.
 
     Attributes
@@ -41,10 +53,11 @@ class LUFactors(NamedTuple):
     piv : numpy.ndarray or cupy.ndarray
         Row i was interchanged with row ``piv[..., i]``, for i = 0, 1, ...: int64 ``(..., k)``,
         ``k = min(m, n)``.
+    info : FactorInfo
+        Proven bounds of ``P A - L U``.
     """
 
-    lu: MDArray
-    piv: Any
+    info: FactorInfo
 
 
 LUFactors.__module__ = "mdqr.linalg"
@@ -219,7 +232,23 @@ def lu_factor(
         lu = lu.reshape(kind.planes((*batch, m, n)))
         checks.require_in_range("lu_factor", "U", lu, kind.is_complex)
         checks.settle()
-    return LUFactors(inputs.wrap(lu), found.swaps.reshape(*batch, min(m, n)))
+    factors, swaps, given = inputs.wrap(lu), found.swaps, Given.of(a, inputs)
+
+    def errors() -> FactorErrors:
+        rows = permutation(backend.xp, swaps, m).reshape(*batch, m)
+        return product_errors(given.matrix(rows=rows), *_triangles(factors), unit=given.unit)
+
+    result = LUFactors(factors, swaps.reshape(*batch, min(m, n)))
+    return result._described(FactorInfo(inputs.precision, errors))
+
+
+def _triangles(lu: MDArray) -> tuple[MDArray, MDArray]:
+    """Return L, with its unit diagonal, and U."""
+    xp, field, k = planes.namespace(lu.limbs), lu.is_complex, min(lu.shape[-2:])
+    lower, upper = xp.tril(lu.limbs[..., :k], -1), xp.triu(lu.limbs[..., :k, :])
+    planes.set_unit_diagonal(lower, field)
+    lower, upper = (MDArray._wrap(x, lu.precision, field) for x in (lower, upper))
+    return lower, upper
 
 
 @documented(solve_triangular)

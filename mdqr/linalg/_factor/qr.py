@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack, cast, overload
 
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._backend.protocol import Backend
 from mdqr._errors import shown
 from mdqr._io.format import summary
-from mdqr._limbs.planes import Block
+from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
 from mdqr._progress import Progress, Reporter, with_report
+from mdqr.linalg._factor.backward_error import FactorInfo, Given, product_errors
 from mdqr.linalg._factor.lu import flat
 from mdqr.linalg._factor.refine import factor as refine
 from mdqr.linalg._factor.scaled import (
@@ -21,6 +24,7 @@ from mdqr.linalg._factor.scaled import (
 )
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import Checks, of_batch
+from mdqr.linalg._shared.info import WithInfo
 from mdqr.linalg._shared.operands import (
     Inputs,
     as_integer,
@@ -35,7 +39,12 @@ _METHODS = ("auto", "householder", "refine")
 _MOST_ROUNDS = 12  # of factorisations in float64, for conditions beyond it
 
 
-class QRResult(NamedTuple):
+class _QAndR(NamedTuple):
+    Q: MDArray
+    R: MDArray
+
+
+class QRResult(WithInfo, _QAndR):
     """Q and R of a factorisation ``a = Q R``.
 
     Attributes
@@ -45,10 +54,11 @@ class QRResult(NamedTuple):
     R : MDArray
         Upper triangular, ``(..., k, n)`` or ``(..., m, n)``, with a real diagonal that is not
         negative.
+    info : FactorInfo
+        Proven bounds of ``a - Q R`` and ``Q^H Q - I``; its `method` is "householder" or "refine".
     """
 
-    Q: MDArray
-    R: MDArray
+    info: FactorInfo
 
     def __repr__(self) -> str:
         return summary(self)
@@ -57,7 +67,13 @@ class QRResult(NamedTuple):
 QRResult.__module__ = "mdqr.linalg"
 
 
-class QRPResult(NamedTuple):
+class _QRAndP(NamedTuple):
+    Q: MDArray
+    R: MDArray
+    P: Any
+
+
+class QRPResult(WithInfo, _QRAndP):
     """Q, R and P of a factorisation with column pivoting, ``a[:, P] = Q R``.
 
     Attributes
@@ -69,11 +85,11 @@ class QRPResult(NamedTuple):
         ``1 - 2**-10``.
     P : numpy.ndarray or cupy.ndarray
         The columns of `a` in the order in which they were factored: int64 ``(..., n)``.
+    info : FactorInfo
+        Proven bounds of ``a[:, P] - Q R`` and ``Q^H Q - I``.
     """
 
-    Q: MDArray
-    R: MDArray
-    P: Any
+    info: FactorInfo
 
 
 QRPResult.__module__ = "mdqr.linalg"
@@ -281,10 +297,10 @@ def qr(
     ):
         order, batch, field = None, inputs.shape(0)[:-2], inputs.is_complex
         if method == "refine" and min(inputs.blocks[0].shape) > 0:
-            return _refined(inputs, mode, width, checks, progress, auto=False)
+            return _refined(a, inputs, mode, width, checks, progress, auto=False)
         may_refine = method == "auto" and keep_q and not pivoting and tile is None
         if may_refine and tuning.refined_qr_is_faster(inputs.backend, m, n, rows, kind=inputs.kind):
-            return _refined(inputs, mode, width, checks, progress, auto=True)
+            return _refined(a, inputs, mode, width, checks, progress, auto=True)
         if pivoting:
             if checks is not None:
                 checks.require_finite("qr", "a", inputs.blocks[0], field)
@@ -297,7 +313,7 @@ def qr(
             return _raw(inputs, scaled, checks, *([] if order is None else [order]))
         r = _with_batch(scaled.signed_r(rows), batch, field)
         q = _with_batch(scaled.signed_q(rows), batch, field) if keep_q else None
-        return _wrapped(inputs, q, r, checks, order)
+        return _wrapped(a, inputs, q, r, checks, order=order)
 
 
 def _check_options(mode: str, method: str, pivoting: bool) -> None:
@@ -314,7 +330,13 @@ def _check_options(mode: str, method: str, pivoting: bool) -> None:
 
 
 def _wrapped(
-    inputs: Inputs, q: Block | None, r: Block, checks: Checks | None, order: Block | None = None
+    given: Any,
+    inputs: Inputs,
+    q: Block | None,
+    r: Block,
+    checks: Checks | None,
+    method: Any = "householder",
+    order: Block | None = None,
 ) -> Any:
     """Return what `qr` returns, if R is finite or nobody asks."""
     if checks is not None:
@@ -323,12 +345,19 @@ def _wrapped(
     wrapped = inputs.wrap(r)
     if q is None:
         return wrapped if order is None else (wrapped, order)
+    factor, a = inputs.wrap(q), Given.of(given, inputs)
+    info = FactorInfo(
+        inputs.precision,
+        lambda: product_errors(a.matrix(columns=order), factor, wrapped, factor, unit=a.unit),
+        method=method,
+    )
     if order is None:
-        return QRResult(inputs.wrap(q), wrapped)
-    return QRPResult(inputs.wrap(q), wrapped, order)
+        return QRResult(factor, wrapped)._described(info)
+    return QRPResult(factor, wrapped, order)._described(info)
 
 
 def _refined(
+    given: Any,
     inputs: Inputs,
     mode: str,
     tile: int | None,
@@ -350,19 +379,11 @@ def _refined(
     rows, batch = m if mode == "complete" else min(m, n), inputs.shape(0)[:-2]
     if batch:
         q, r = (kind.empty(backend.xp, (*batch, *shape)) for shape in ((m, rows), (rows, n)))
+    left: list[tuple[int, ...]] = []
     for item in np.ndindex(*batch):
         at = (..., *item, slice(None), slice(None))
         scaled, powers = backend.balance_columns(block[at], None, is_complex=field)
-        found, rounds = None, 1 if auto else _MOST_ROUNDS
-        # Sweeps take three times the memory that reflections take.
-        told, heard = _listened(report)
-        try:
-            found = refine.factor(
-                backend, scaled, columns=rows, kind=kind, rounds=rounds, report=told
-            )
-        except MemoryError as error:
-            if not auto or error in heard:
-                raise
+        found = _swept(backend, scaled, rows, kind, report, auto=auto)
         if found is None:
             if checks is not None:
                 checks.settle()
@@ -371,6 +392,7 @@ def _refined(
                     f"qr: the matrix{of_batch(item)} is too near to singular, or its rows too far "
                     'graded, for method="refine": method="householder" takes any matrix'
                 )
+            left.append(item)
             one = scaled_factors(inputs._replace(blocks=[block[at]]), tile, None, "qr", report)
             pair = one.signed_q(rows), one.signed_r(rows)
         else:
@@ -379,7 +401,38 @@ def _refined(
             q[at], r[at] = pair
         else:
             q, r = pair
-    return _wrapped(inputs, None if mode == "r" else q, r, checks)
+    return _wrapped(given, inputs, None if mode == "r" else q, r, checks, _methods(batch, left))
+
+
+def _swept(
+    backend: Backend,
+    scaled: Block,
+    columns: int,
+    kind: Kind,
+    report: Reporter | None,
+    *,
+    auto: bool,
+) -> refine.Refined | None:
+    """Return refined factors, or None: sweeps take three times the memory of reflections."""
+    rounds, (told, heard) = 1 if auto else _MOST_ROUNDS, _listened(report)
+    try:
+        return refine.factor(
+            backend, scaled, columns=columns, kind=kind, rounds=rounds, report=told
+        )
+    except MemoryError as error:
+        if not auto or error in heard:
+            raise
+    return None
+
+
+def _methods(batch: tuple[int, ...], left: list[tuple[int, ...]]) -> Any:
+    """Return "refine", or "householder" for the matrices `left` to that; one word if all agree."""
+    if len(left) in (0, math.prod(batch)):
+        return "householder" if left else "refine"
+    words = np.full(batch, "refine", dtype="U11")
+    for item in left:
+        words[item] = "householder"
+    return words
 
 
 def _listened(report: Reporter | None) -> tuple[Reporter | None, list[MemoryError]]:

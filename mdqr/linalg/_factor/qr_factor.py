@@ -16,6 +16,7 @@ from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr._progress import Progress, with_report
 from mdqr.linalg._factor import wide_range
+from mdqr.linalg._factor.backward_error import FactorErrors, FactorInfo, orthogonality
 from mdqr.linalg._factor.condition import condition, require_digits
 from mdqr.linalg._factor.qr import require_factor, tile_of
 from mdqr.linalg._factor.scaled import Scaled, multiply_signs, scaled_factors
@@ -71,6 +72,16 @@ class QRFactor:
     def R(self) -> MDArray:
         """The factor R, ``(..., min(m, n), n)``."""
         return self._inputs.wrap(self._scaled.signed_r(self._scaled.factors.count))
+
+    @cached_property
+    def info(self) -> FactorInfo:
+        """The loss of orthogonality, for which Q is formed; the matrix itself is not kept."""
+
+        def errors() -> FactorErrors:
+            unknown = np.full(self.shape[:-2], np.nan)
+            return FactorErrors(unknown, orthogonality(self.q()), unknown, unknown)
+
+        return FactorInfo(self._inputs.precision, errors, method="householder", is_known=False)
 
     def q(self, mode: Literal["reduced", "complete"] = "reduced") -> MDArray:
         """Return Q.

@@ -27,7 +27,8 @@ class EigInfo(Info):
         ``condition * norm(E)``.
     vector_error_bound : numpy.ndarray
         float64: how far the eigenvectors that were asked for, right, left or both, are from exact
-        ones of length 1; infinite where `multiplicity` is not 1, or nothing is proven.
+        ones of length 1; infinite where `multiplicity` is not 1, or nothing is proven, and NaN if
+        none were asked for.
     digits : numpy.ndarray
         float64: correct decimal digits of each eigenvalue, for the entries as stored.
     data_error_bound : numpy.ndarray

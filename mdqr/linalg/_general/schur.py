@@ -12,11 +12,13 @@ from mdqr._limbs import planes
 from mdqr._limbs.planes import Kind
 from mdqr._precision import Precision
 from mdqr._progress import Progress, with_report
+from mdqr.linalg._factor.backward_error import FactorInfo
 from mdqr.linalg._factor.lu import flat
 from mdqr.linalg._general.operands import operands
-from mdqr.linalg._general.schur_info import ErrorsOfForm, SchurInfo
+from mdqr.linalg._general.schur_info import ErrorsOfForm
 from mdqr.linalg._general.subspaces.qr_algorithm import triangular
 from mdqr.linalg._general.subspaces.real_form import quasi_triangular
+from mdqr.linalg._shared.info import WithInfo
 from mdqr.linalg._shared.operands import memory_guard
 
 
@@ -25,7 +27,7 @@ class _Factors(NamedTuple):
     Z: MDArray
 
 
-class SchurResult(_Factors):
+class SchurResult(WithInfo, _Factors):
     """A Schur decomposition, ``a = Z @ T @ Z^H``.
 
     Attributes
@@ -35,11 +37,13 @@ class SchurResult(_Factors):
         blocks of two rows on the diagonal for pairs of complex eigenvalues.
     Z : MDArray
         Unitary ``(..., n, n)``.
-    info : SchurInfo
-        Proven bounds of the backward error, and of how far Z is from unitary.
+    info : FactorInfo
+        Proven bounds of the backward error, and of how far Z is from unitary: some matrix with
+        exactly this T and the unitary matrix next to Z is within `info.error_bound` and
+        ``2 info.orthogonality norm(a)`` of a, so that T has the eigenvalues of a matrix that near.
     """
 
-    info: SchurInfo
+    info: FactorInfo
 
 
 SchurResult.__module__ = "mdqr.linalg"
@@ -95,8 +99,8 @@ def schur(
     Notes
     -----
     ``norm(a - Z T Z^H) <= 10 n eps norm(a)``, and Z is unitary within ``10 n eps``;
-    ``info.error_bound`` and ``info.departure`` are what is proven of one result. Hessenberg form
-    by reflectors and the QR algorithm, with single shifts or pairs of them (G. H. Golub and
+    ``info.error_bound`` and ``info.orthogonality`` are what is proven of one result. Hessenberg
+    form by reflectors and the QR algorithm, with single shifts or pairs of them (G. H. Golub and
     C. F. Van Loan, Matrix Computations, sections 7.4 and 7.5), in working precision
     throughout; on the host. The limbs do not depend on LAPACK.
 
@@ -107,7 +111,7 @@ def schur(
     >>> T.to_numpy().round(12).tolist()
     [[4.0, 0.0], [0.0, 2.0]]
     >>> found = mdqr.linalg.schur([[1.0, 2.0], [3.0, 4.0]], precision=mdqr.qd)
-    >>> bool(found.info.error_bound < 1e-60), bool(found.info.departure < 1e-60)
+    >>> bool(found.info.error_bound < 1e-60), bool(found.info.orthogonality < 1e-60)
     (True, True)
     """
     if not (progress is None or callable(progress)):
@@ -138,5 +142,4 @@ def schur(
         )
     )
     result = SchurResult(*(x.to_device(given.device) for x in result))
-    result.info = errors.info(inputs.precision, inputs.shape(0)[:-2])
-    return result
+    return result._described(errors.info(inputs.precision, inputs.shape(0)[:-2]))

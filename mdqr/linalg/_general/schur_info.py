@@ -12,55 +12,13 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
+from mdqr.linalg._factor.backward_error import FactorErrors, FactorInfo
 from mdqr.linalg._shared.data_error import Errors
-from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import precision_for, square_of
 from mdqr.linalg._spectral.disks import SLACK
 
 # What underflow takes from entries of matrices of at most about 1, and from powers of two.
 _LEAST, _SUBNORMAL = 2.0**-1040, 2.0**-1070
-
-
-class SchurInfo(Info):
-    """Verified bounds of a Schur decomposition; float64 ``(...)``, one for each matrix.
-
-    Some matrix with exactly this T and the unitary matrix next to Z is within `error_bound` and
-    ``2 departure norm(a)`` of a: T has the eigenvalues of a matrix that near. `eig` has
-    bounds for each eigenvalue.
-
-    Attributes
-    ----------
-    error_bound : numpy.ndarray
-        Bound of the Frobenius norm of ``a - Z T Z^H``.
-    departure : numpy.ndarray
-        Bound of the Frobenius norm of ``Z^H Z - I``.
-    digits : numpy.ndarray
-        Correct decimal digits of ``Z T Z^H`` relative to the norm of a.
-    data_error_bound : numpy.ndarray
-        As `error_bound`, for every matrix whose entries are within their errors.
-    data_digits : numpy.ndarray
-        As `digits`, for all such matrices.
-    condition : numpy.ndarray
-        1: the decomposition as a whole has no other.
-    """
-
-    def __init__(self, precision: Precision, proven: ErrorsOfForm, shape: tuple[int, ...]) -> None:
-        super().__init__(
-            precision,
-            lambda: proven.bounds[2].reshape(shape),
-            lambda: proven.bounds[0].reshape(shape),
-            lambda: (proven.bounds[0] + proven.bounds[3]).reshape(shape),
-            condition=np.ones(shape),
-        )
-        self._lazy["departure"] = lambda: proven.bounds[1].reshape(shape)
-
-    @cached_property
-    def departure(self) -> np.ndarray:
-        """See the attributes of the class."""
-        return np.asarray(self._made("departure"))
-
-
-SchurInfo.__module__ = "mdqr.linalg"
 
 
 class _Form(NamedTuple):
@@ -75,12 +33,12 @@ class _Form(NamedTuple):
 class ErrorsOfForm(_Form):
     """Bounds for matrices ``(batch, n, n)`` and their factors as they were returned."""
 
-    def info(self, precision: Precision, shape: tuple[int, ...]) -> SchurInfo:
+    def info(self, precision: Precision, shape: tuple[int, ...]) -> FactorInfo:
         """Return the info, of this shape."""
-        return SchurInfo(precision, self, shape)
+        return FactorInfo(precision, lambda: FactorErrors(*(x.reshape(shape) for x in self.bounds)))
 
     @cached_property
-    def bounds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def bounds(self) -> FactorErrors:
         """Bounds of the error, of the departure, norms of a, and of the errors of entries.
 
         With ``R = A Z - Z T`` and ``G = I - Z^H Z``: ``A - Z T Z^H = A (I - Z Z^H) + R Z^H``, where
@@ -89,7 +47,7 @@ class ErrorsOfForm(_Form):
         with np.errstate(all="ignore"):
             return self._bounds()
 
-    def _bounds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def _bounds(self) -> FactorErrors:
         backend, kind, field = self.backend, self.kind, self.kind.is_complex
         n, eps = int(self.a.shape[-1]), precision_for(kind.limbs).eps
         top = scaling.top_exponents(self.a, field)
@@ -113,8 +71,10 @@ class ErrorsOfForm(_Form):
         size, rest, departure = (_norm(x) for x in (of_a, of_r, of_g))
         error = size * departure + rest * np.sqrt(1 + departure)
         data = _norm(self.errors.of(np, of_a, -top[:, None, None]) + _LEAST)
-        error, size, data = (SLACK * np.ldexp(x, top) + _SUBNORMAL for x in (error, size, data))
-        return error, departure, size, data
+        # The norm is the one from below.
+        size = np.ldexp(size, top) / SLACK**2
+        error, data = (SLACK * np.ldexp(x, top) + _SUBNORMAL for x in (error, data))
+        return FactorErrors(error, departure, size, data)
 
 
 def _norm(x: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ from mdqr.linalg._shared.data_error import (
     may_be_rounded,
     operand_errors,
 )
-from mdqr.linalg._shared.info import Info
+from mdqr.linalg._shared.info import Info, WithInfo
 from mdqr.linalg._shared.operands import Inputs, data_precision, entry_unit, gather
 
 # Fewer digits that hold for all data within their errors are worth a warning.
@@ -35,7 +35,7 @@ class _Fields(NamedTuple):
     multiplicity: np.ndarray
 
 
-class RootsResult(_Fields):
+class RootsResult(WithInfo, _Fields):
     """Roots of a polynomial of degree n, and disks that contain the exact ones; three fields.
 
     Attributes
@@ -53,18 +53,6 @@ class RootsResult(_Fields):
     """
 
     info: Info
-
-    def __new__(
-        cls, roots: MDArray, error_bound: np.ndarray, multiplicity: np.ndarray, info: Info
-    ) -> RootsResult:
-        """Make a result; its info is not a field."""
-        found = super().__new__(cls, roots, error_bound, multiplicity)
-        found.info = info
-        return found
-
-    def __getnewargs__(self) -> tuple[Any, ...]:
-        """Return what copies and pickles are made of."""
-        return (*self, self.info)
 
 
 RootsResult.__module__ = "mdqr.linalg"
@@ -199,8 +187,7 @@ def found_with_info(
         values.to_device(MDArray._wrap(inputs.blocks[0], inputs.work, inputs.is_complex).device),
         found.radii,
         found.counts,
-        info,
-    )
+    )._described(info)
     if (
         (data_error is not None or may_be_rounded(block, inputs.is_complex, known.limbs))
         and found.may_be_lost(unit if data_error is None else None)

@@ -11,6 +11,7 @@ from mdqr._backend.protocol import Backend
 from mdqr._errors import all_advised
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._shared.info import Info
 
 
 class Measured(NamedTuple):
@@ -35,10 +36,11 @@ class Measured(NamedTuple):
 
 
 @all_advised
-class Statistics(ABC):
-    """Standard errors, covariances and their like."""
+class Statistics(Info, ABC):
+    """Standard errors, covariances and their like.
 
-    __slots__ = ("__dict__",)
+    Attributes have one number for each column of b; methods take options, or invert R.
+    """
 
     @property
     @abstractmethod

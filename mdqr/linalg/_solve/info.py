@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mdqr._array.array import MDArray
 from mdqr._errors import DataPrecisionWarning, place_of_least, warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
@@ -20,6 +21,7 @@ from mdqr.linalg._shared.data_error import may_be_rounded
 from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import Inputs, data_precision, entry_unit
 from mdqr.linalg._shared.statistics import Measured, Statistics
+from mdqr.linalg._solve import singular_values
 from mdqr.linalg._solve.answer import Answer, Report, moduli
 from mdqr.linalg._solve.data_error import (
     DataErrors,
@@ -115,10 +117,8 @@ class LstsqInfo(Statistics):
         where one kernel call took all.
     """
 
-    __slots__ = ("_fit", "bound_kind", "condition", "iterations", "method")
-
     def __init__(self, fit: Fit) -> None:
-        answer = fit.answer
+        answer, self.precision = fit.answer, fit.inputs.precision
         self._fit, self.method, self.iterations = fit, answer.method, answer.steps
         self.condition = answer.condition if answer.condition.ndim else float(answer.condition)
         self.bound_kind = answer.bound_kind if fit.x.size else "proven"
@@ -139,20 +139,29 @@ class LstsqInfo(Statistics):
         """Bounds, digits and changes, which come from a device when the first one is asked for."""
         return self._fit.report
 
-    @property
+    @cached_property
     def error_bound(self) -> np.ndarray:
         """See the attributes of the class."""
         return self._report.bound
 
-    @property
+    @cached_property
     def digits(self) -> np.ndarray:
         """See the attributes of the class."""
         return self._report.digits
 
-    @property
+    @cached_property
     def history(self) -> np.ndarray:
         """See the attributes of the class."""
         return self._report.history
+
+    @cached_property
+    def singular_values(self) -> MDArray:
+        """Singular values of a, of rows with weights times their roots, the largest first.
+
+        ``(..., min(m, n))``: NumPy's `lstsq` returns them as `s`. Computed by `svdvals` at
+        the first access.
+        """
+        return singular_values.of_system(self._fit.system, self._fit.inputs)
 
     @cached_property
     def data_error_bound(self) -> np.ndarray:
@@ -319,6 +328,9 @@ def info_of(data: Data, found: Answer) -> Info:
         lambda: shown(found.report.bound) + _moved(data, size, found.held, errors),
         condition=found.condition if found.condition.ndim else float(found.condition),
         bound_kind=found.bound_kind if found.x.size else "proven",
+        method=found.method,
+        iterations=found.steps,
+        history=lambda: found.report.history,
     )
 
 

@@ -27,7 +27,6 @@ from mdqr.linalg._shared.operands import (
     precision_for,
     trim,
 )
-from mdqr.linalg._solve import rank as _rank
 from mdqr.linalg._solve.answer import moduli
 from mdqr.linalg._solve.choose import check_method, choose
 from mdqr.linalg._solve.data_error import (
@@ -39,7 +38,9 @@ from mdqr.linalg._solve.data_error import (
 )
 from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant
 from mdqr.linalg._solve.problem import Decisive, Problem, Weights, as_columns, weights_of
-from mdqr.linalg._solve.rank import DeficientProblem, by_rank, weighted_rows
+from mdqr.linalg._solve.ranks import decision as _rank
+from mdqr.linalg._solve.ranks.by_rank import DeficientProblem, by_rank, weighted_rows
+from mdqr.linalg._solve.ranks.info import RankInfo
 from mdqr.linalg._solve.solvers import small
 from mdqr.linalg._solve.system import System
 from mdqr.linalg._solve.wide import Wide
@@ -65,7 +66,7 @@ class LstsqResult(NamedTuple):
     x: MDArray
     residuals: MDArray
     rank: Any
-    info: Any
+    info: LstsqInfo | RankInfo
 
 
 LstsqResult.__module__ = "mdqr.linalg"
@@ -391,11 +392,11 @@ def _by_rank(
         block = planes.broadcast(near[1][0], False, inputs.shape(0)[:-1])
         block = planes.widen(block, False, inputs.work.limbs)
         weights = MDArray._wrap(block, inputs.work, False)
-    problem = DeficientProblem(caller, inputs, weights, rows, top, rtol, basic, is_vector, solve)
+    problem = DeficientProblem(
+        caller, inputs, weights, rows, top, rtol, basic, solve, parts.positive, is_vector
+    )
     x, residuals, rank, info = by_rank(problem)
-    if is_vector:
-        bound, digits = info.error_bound[..., 0], info.digits[..., 0]
-        x, info = x[..., 0], info._replace(error_bound=bound, digits=digits)
+    x = x[..., 0] if is_vector else x
     return LstsqResult(x, residuals, rank if batched else int(rank), info)
 
 

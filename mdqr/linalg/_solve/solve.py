@@ -36,7 +36,7 @@ from mdqr.linalg._solve.choose import check_method, choose
 from mdqr.linalg._solve.data_error import NAMES
 from mdqr.linalg._solve.info import Data, info_of, warn_if_undetermined
 from mdqr.linalg._solve.problem import Decisive, Problem, as_columns
-from mdqr.linalg._solve.rank import require_regular
+from mdqr.linalg._solve.ranks.decision import require_regular
 from mdqr.linalg._solve.solvers import small
 from mdqr.linalg._solve.system import System, require_columns
 from mdqr.linalg._spectral.norms import norm

@@ -21,6 +21,7 @@ from mdqr.linalg._factor.lu import flat, permuted
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.data_error import check_data_error, operand_errors
+from mdqr.linalg._shared.info import WithInfo
 from mdqr.linalg._shared.operands import (
     Inputs,
     as_integer,
@@ -49,7 +50,7 @@ class _Pairs(NamedTuple):
     eigenvectors: MDArray
 
 
-class EighResult(_Pairs):
+class EighResult(WithInfo, _Pairs):
     """Eigenvalues and eigenvectors, ``a @ eigenvectors = eigenvectors * eigenvalues``.
 
     Attributes

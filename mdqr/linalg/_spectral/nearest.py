@@ -9,10 +9,18 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr._progress import Progress, Reporter, with_report
+from mdqr.linalg._factor.backward_error import (
+    FactorErrors,
+    FactorInfo,
+    Given,
+    product_errors,
+    triple_errors,
+)
 from mdqr.linalg._factor.lu import flat, permuted
 from mdqr.linalg._factor.scaled import pivoted_factors
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.info import WithInfo
 from mdqr.linalg._shared.operands import (
     Inputs,
     as_integer,
@@ -26,7 +34,13 @@ from mdqr.linalg._spectral.onesided.jacobi import ROOM
 from mdqr.linalg._spectral.svd import svd
 
 
-class LowRankResult(NamedTuple):
+class _Factors(NamedTuple):
+    U: MDArray
+    S: MDArray
+    Vh: MDArray
+
+
+class LowRankResult(WithInfo, _Factors):
     """An approximation of low rank, ``a ~ (U * S) @ Vh``.
 
     Attributes
@@ -37,11 +51,12 @@ class LowRankResult(NamedTuple):
         Singular values, real, the largest first: ``(..., r)``.
     Vh : MDArray
         Right singular vectors as conjugated rows, ``(..., r, n)``.
+    info : FactorInfo
+        Proven bounds of ``a - (U * S) @ Vh``, with what was discarded, and of how far U and Vh are
+        from orthonormal.
     """
 
-    U: MDArray
-    S: MDArray
-    Vh: MDArray
+    info: FactorInfo
 
 
 LowRankResult.__module__ = "mdqr.linalg"
@@ -127,7 +142,13 @@ def lowrank(
     if count is None:
         least = max(m, n) * data_precision(a, inputs.work).eps if rtol is None else rtol
         count = int((s > s[:1] * least).sum())
-    return LowRankResult(u[..., :count], s[..., :count], vh[..., :count, :])
+    u, s, vh = u[..., :count], s[..., :count], vh[..., :count, :]
+    given = Given.of(a, inputs)
+
+    def errors() -> FactorErrors:
+        return triple_errors(given.matrix(), u, s, vh, unit=given.unit)
+
+    return LowRankResult(u, s, vh)._described(FactorInfo(inputs.precision, errors))
 
 
 def _count(r: Any, rtol: Any, shape: tuple[int, ...]) -> int | None:
@@ -209,7 +230,12 @@ def _approximated(
     return Decomposed(left, values, right)
 
 
-class PolarResult(NamedTuple):
+class _Polar(NamedTuple):
+    u: MDArray
+    p: MDArray
+
+
+class PolarResult(WithInfo, _Polar):
     """Factors ``a = u @ p``, or ``a = p @ u``.
 
     Attributes
@@ -219,10 +245,11 @@ class PolarResult(NamedTuple):
     p : MDArray
         Hermitian to the bit, and positive semidefinite except for rounding errors: ``(..., n, n)``,
         or ``(..., m, m)``.
+    info : FactorInfo
+        Proven bounds of ``a - u p``, or ``a - p u``, and of how far u is from orthonormal.
     """
 
-    u: MDArray
-    p: MDArray
+    info: FactorInfo
 
 
 PolarResult.__module__ = "mdqr.linalg"
@@ -280,7 +307,15 @@ def polar(
     left, s, right = svd(a, full_matrices=False, precision=precision)
     rows = right if side == "right" else left.mT.conj()
     scaled = (rows.mT.conj() * s[..., None, :]) if s.shape[-1] else rows.mT.conj()
-    return PolarResult(matmul(left, right), _hermitian(matmul(scaled, rows)))
+    u, p = matmul(left, right), _hermitian(matmul(scaled, rows))
+    given = Given.of(a, gather(a, precision=precision))
+    first, last = (u, p) if side == "right" else (p, u)
+
+    def errors() -> FactorErrors:
+        columns = u if u.shape[-2] >= u.shape[-1] else u.mT.conj()
+        return product_errors(given.matrix(), first, last, columns, unit=given.unit)
+
+    return PolarResult(u, p)._described(FactorInfo(u.precision, errors))
 
 
 def _hermitian(a: MDArray) -> MDArray:

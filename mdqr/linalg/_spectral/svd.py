@@ -14,6 +14,7 @@ from mdqr._precision import Precision
 from mdqr._progress import Progress, with_report
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.data_error import check_data_error, operand_errors
+from mdqr.linalg._shared.info import WithInfo
 from mdqr.linalg._shared.operands import (
     Inputs,
     data_precision,
@@ -38,7 +39,7 @@ class _Factors(NamedTuple):
     Vh: MDArray
 
 
-class SVDResult(_Factors):
+class SVDResult(WithInfo, _Factors):
     """Singular values and vectors, ``a = U @ diag(S) @ Vh``.
 
     Attributes

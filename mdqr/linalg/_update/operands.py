@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -17,9 +17,16 @@ from mdqr._core.promotion import together, unwrapped
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import check_together, is_cuda_array, place_on_device_of
 from mdqr._limbs.planes import Block
-from mdqr._precision import Precision
+from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._factor import wide_range
+from mdqr.linalg._factor.backward_error import (
+    FactorErrors,
+    FactorInfo,
+    orthogonality,
+    product_errors,
+)
 from mdqr.linalg._shared.checks import Checks, raise_nonfinite, raise_out_of_range
+from mdqr.linalg._shared.info import WithInfo
 from mdqr.linalg._shared.operands import Inputs, as_integer, gather, matrix_shape
 from mdqr.linalg._update.arithmetic.blocks import Planes
 from mdqr.linalg._update.arithmetic.engine import Engine
@@ -28,7 +35,12 @@ from mdqr.linalg._update.arithmetic.floats import Floats
 _FLOATS = {np.dtype(name) for name in ("float32", "float64", "complex64", "complex128")}
 
 
-class UpdateResult(NamedTuple):
+class _QAndR(NamedTuple):
+    Q: Any
+    R: Any
+
+
+class UpdateResult(WithInfo, _QAndR):
     """Factors after an update, arrays of the kind that was given.
 
     Attributes
@@ -37,13 +49,26 @@ class UpdateResult(NamedTuple):
         As `QRResult.Q`; None where only R is known.
     R : MDArray, NumPy or CuPy array
         As `QRResult.R`.
+    info : FactorInfo
+        Proven bounds: of ``Q^H Q - I`` where Q is kept, and by `repair`, which has the matrix, of
+        ``A - Q R``. Its `precision` is None for float32.
     """
 
-    Q: Any
-    R: Any
+    info: FactorInfo
 
 
 UpdateResult.__module__ = "mdqr.linalg"
+
+
+def _errors(q: Any, r: Any, a: Any) -> FactorErrors:
+    """Bound the errors of factors of `a`, None where the matrix is not known."""
+    if a is not None:
+        unit = (
+            2.0**-a.precision.bits if isinstance(a, MDArray) else float(np.finfo(a.dtype).eps) / 2
+        )
+        return product_errors(a, q, r, q, unit=unit)
+    unknown = np.asarray(np.nan)
+    return FactorErrors(unknown, unknown if q is None else orthogonality(q), unknown, unknown)
 
 
 @dataclass(frozen=True)
@@ -77,9 +102,28 @@ class Numbers:
         """Return what `wrap` does, in new memory."""
         return self.wrap(self.engine.backend.xp.array(x, order="C") if self.inputs is None else x)
 
-    def result(self, q: Block | None, r: Block) -> UpdateResult:
-        """Return factors as the caller gets them."""
-        return UpdateResult(None if q is None else self.wrap(q), self.wrap(r))
+    def result(self, q: Block | None, r: Block, a: Block | None = None) -> UpdateResult:
+        """Return factors as the caller gets them, and bounds of their errors as factors of `a`."""
+        result = UpdateResult(None if q is None else self.wrap(q), self.wrap(r))
+        matrix = None if a is None or q is None else self._in_full(a)
+        errors = partial(_errors, *result, matrix)
+        return result._described(
+            FactorInfo(self.result_precision, errors, is_known=matrix is not None)
+        )
+
+    def _in_full(self, a: Block) -> Any:
+        """Return a copy of an operand, with all its digits."""
+        if self.inputs is None:
+            return self.copied(a)
+        inputs = self.inputs._replace(precision=self.inputs.work)
+        return inputs.wrap(self.engine.backend.xp.array(self.engine.to_block(a), order="C"))
+
+    @property
+    def result_precision(self) -> Precision | None:
+        """The precision of results, None for float32."""
+        if self.inputs is not None:
+            return self.inputs.precision
+        return PRECISIONS[0] if self.engine.eps <= PRECISIONS[0].eps else None
 
     def wrap_real(self, block: Block) -> Any:
         """Return the array of a block of real numbers."""

@@ -115,7 +115,7 @@ def repair(
     if check:
         require_in_range(checks, "repair", engine, "R", found)
         checks.settle()
-    return known.numbers.result(state.q, found)
+    return known.numbers.result(state.q, found, a)
 
 
 class _Measured(NamedTuple):

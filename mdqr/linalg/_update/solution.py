@@ -159,24 +159,16 @@ class UpdatableLstsqInfo(Statistics):
         "estimated". With data, from the residual of x, measured in twice the precision, and a
         measured distance of R from the data; without, from the number of changes, the digits that
         removals lost, and R.
+    precision : Precision or None
+        The precision of x; None for float32.
+    data_error_bound, data_digits : numpy.ndarray
+        NaN: the effect of errors of earlier rows on x is unknown.
 
     Notes
     -----
     Without data `residual_std`, `r_squared`, `standard_errors` and `covariance` are NaN where the
     residuals after removals of rows are not larger than what rounding has made of earlier ones.
     """
-
-    __slots__ = (
-        "_fit",
-        "_numbers",
-        "_residuals",
-        "_solved",
-        "_vector",
-        "bound_kind",
-        "condition",
-        "digits",
-        "error_bound",
-    )
 
     def __init__(self, fit: Fit, numbers: Numbers, solved: Solved, *, is_vector: bool) -> None:
         self._fit, self._numbers, self._solved, self._vector = fit, numbers, solved, is_vector
@@ -194,6 +186,8 @@ class UpdatableLstsqInfo(Statistics):
         with np.errstate(divide="ignore"):
             digits = np.clip(-np.log10(relative), 0.0, full)
         self.condition, self.bound_kind = float(worst), "estimated"
+        self.method = self.iterations = None
+        self.precision = numbers.result_precision
         bound.flags.writeable = digits.flags.writeable = False
         self.error_bound, self.digits = (x[..., 0] if is_vector else x for x in (bound, digits))
 

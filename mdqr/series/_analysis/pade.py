@@ -11,7 +11,7 @@ import numpy as np
 
 import mdqr
 from mdqr._array.array import MDArray
-from mdqr.linalg import qr, roots, solve_triangular, svdvals
+from mdqr.linalg import Info, qr, roots, solve_triangular, svdvals
 from mdqr.series._analysis.units import Unit
 from mdqr.series._arithmetic.functions import extended
 from mdqr.series._arithmetic.products import multiply
@@ -40,6 +40,11 @@ class Roots(NamedTuple):
 
     values: MDArray
     error_bound: np.ndarray
+
+    @property
+    def info(self) -> Info:
+        """The bounds in the form of other results."""
+        return Info(self.values.precision, abs(self.values).to_numpy(), self.error_bound)
 
 
 class Pade:
@@ -75,6 +80,11 @@ class Pade:
         """Return its values at points, an MDArray of their shape."""
         p, q = map(PowerSeries, (self.numerator, self.denominator))
         return p(t) / q(t)
+
+    @property
+    def info(self) -> Info:
+        """The precision of the coefficients; `error` estimates the error."""
+        return Info(self.numerator.precision)
 
     @cached_property
     def poles(self) -> Roots:

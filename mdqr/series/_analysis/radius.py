@@ -12,6 +12,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import shortened
+from mdqr.linalg import Info
 from mdqr.series._analysis.limits import PARTS, Limit, extrapolations, limit
 from mdqr.series._analysis.pade import Pade, level_pade
 from mdqr.series._analysis.units import Unit, ldexp
@@ -54,6 +55,8 @@ class Radius(NamedTuple):
         The component with the nearest singularity.
     components : numpy.ndarray
         The radius of each component, float64.
+    info : mdqr.linalg.Info
+        `uncertainty` as its `error_bound`, an estimate, and the digits of `value` by that.
     """
 
     value: MDArray
@@ -62,6 +65,12 @@ class Radius(NamedTuple):
     method: str
     component: int
     components: np.ndarray
+
+    @property
+    def info(self) -> Info:
+        """See the attributes of the class."""
+        size, error = abs(float(self.value)), self.uncertainty
+        return Info(self.value.precision, size, error, bound_kind="estimated", method=self.method)
 
 
 Radius.__module__ = "mdqr.series"

@@ -146,7 +146,8 @@ def newton_series(
     way = "newton" if method == "newton" else "online"
     exponent = equations.exponents(x.shape[:-1])
     condition = begin.inverse.condition
-    info = SeriesInfo(way, begin.steps, condition, distance, exponent, history, higher)
+    known = (way, begin.steps, condition, distance, exponent, history, higher)
+    info = SeriesInfo(*known, iterations=len(history), precision=precision)
     found = SeriesSolution._make(system, point, precision, equations, begin, values, info)
     if not higher:
         return found

@@ -13,6 +13,7 @@ from mdqr._functions.comparison import where
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
+from mdqr.linalg import Info
 from mdqr.series._analysis.pade import Pade, pade
 from mdqr.series._analysis.radius import Radius, radius
 from mdqr.series._arithmetic.convert import to_sympy
@@ -26,14 +27,16 @@ from mdqr.series._systems.system import System, some_names
 _LOST = 2.0**-1070
 
 
-@dataclass(frozen=True)
-class SeriesInfo:
-    """The report on a series solution.
+@dataclass(eq=False, repr=False)
+class SeriesInfo(Info):
+    """Estimated errors and facts of a series solution; see `mdqr.linalg.Info`.
 
     Attributes
     ----------
     method : str
         "online" or "newton".
+    iterations : int
+        Steps of Newton's method; 0 for "online".
     start_steps : int
         Newton steps at the start point.
     condition : float
@@ -49,15 +52,27 @@ class SeriesInfo:
         Orders that were right after each step of Newton's method; empty for "online".
     verified : Precision or None
         The precision that the digits were measured in, by solving again.
+    error_bound : numpy.ndarray
+        `SeriesSolution.error_bound`, float64 ``(..., n, d + 1)``.
+    bound_kind : str
+        "estimated".
+    digits : numpy.ndarray
+        Decimal digits of each coefficient, by `error_bound`: `SeriesSolution.digits` are for
+        orders, relative to the largest component.
+    data_error_bound, data_digits : numpy.ndarray
+        NaN: errors of the coefficients of the system are not followed.
     """
 
-    method: str
+    method: str = field()
     start_steps: int
-    condition: float
+    condition: float = field()
     start_distance: float
     exponent: int | np.ndarray
-    orders: list[int] = field(default_factory=list)
-    verified: Precision | None = None
+    orders: list[int]
+    verified: Precision | None
+    iterations: int = field()
+    precision: Precision = field()
+    bound_kind: str = "estimated"
 
 
 class SeriesSolution:
@@ -104,6 +119,11 @@ class SeriesSolution:
         self._precision, self._equations = precision, equations
         self._start, self._values = start, values
         self._better = None
+        info._lazy = {
+            "sizes": lambda: self._errors[0],
+            "error_bound": lambda: self._errors[1],
+            "data_error_bound": None,
+        }
         self.coeffs = self._given(values[..., : equations.variables, :], equations.scale.unknowns)
         return self
 
@@ -124,6 +144,10 @@ class SeriesSolution:
         """Take the digits from coefficients of a higher precision."""
         self._better = better
         self.__dict__.pop("_errors", None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the values with their errors, which `info` has, too."""
+        return self.__dict__ | {"_errors": self._errors}
 
     def __repr__(self) -> str:
         return (

@@ -14,6 +14,7 @@ from mdqr._functions.creation import array
 from mdqr._precision import Precision
 from mdqr._progress import Progress, with_report
 from mdqr._stability import experimental
+from mdqr.linalg import Info
 from mdqr.series._analysis.pade import Pade, pade
 from mdqr.series._arithmetic.series import PowerSeries
 from mdqr.series._errors import NotASolutionError, SingularJacobianError, required
@@ -89,6 +90,11 @@ class Path:
             f"<Path from t = {self.t[0]:g} to {self.t[-1]:g} in {steps} steps, "
             f"{self.x.shape[-1]} unknowns, {self.x.precision}: {self.message}>"
         )
+
+    @property
+    def info(self) -> Info:
+        """The precision of the solutions, and the number of steps as `iterations`."""
+        return Info(self.x.precision, iterations=len(self.t) - 1)
 
     def __call__(self, t: float) -> MDArray:
         """Return approximate unknowns ``(n,)`` at a value of the parameter on the path.

@@ -92,8 +92,13 @@ ANSWERS = (
     ),
     Mutant("mdqr._backend.host.backend:HostBackend.lstsq_small", (_LSTSQ,), "error"),
     Mutant("mdqr._backend.host.backend:HostBackend.solve_small", (_SQUARE,), "error"),
-    Mutant(_SOLVE + "rank:_solution", (Tests(_CLOSE, "{}-basic"),), "bound"),
-    Mutant(_SOLVE + "rank:_shortest", (Tests(_CLOSE, "{}-by rank"),), "1", precisions=("od",)),
+    Mutant(_SOLVE + "ranks.by_rank:_solution", (Tests(_CLOSE, "{}-basic"),), "part.bound"),
+    Mutant(
+        _SOLVE + "ranks.by_rank:_shortest",
+        (Tests(_CLOSE, "{}-by rank"),),
+        "1",
+        precisions=("od",),
+    ),
 )
 
 # For all data within their errors.
