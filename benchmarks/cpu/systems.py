@@ -198,7 +198,7 @@ def conditions(options: Options) -> Iterator[Row]:
                     continue
                 a = matrix("random", m, n, cond=int(cond), precision=p, rng=1)
                 b = draw((m,), p)
-                call = partial(lstsq, a, b, rcond=0) if m > n else partial(solve, a, b)
+                call = partial(lstsq, a, b, max_condition=np.inf) if m > n else partial(solve, a, b)
                 calls = {"mdqr": call, "mdqr, householder": partial(call, method="householder")}
                 what = f"{'lstsq' if m > n else 'solve'}, condition {cond:.0e}"
                 size = f"{m}x{n}" if m > n else f"{n}"
@@ -210,7 +210,7 @@ def steps(options: Options) -> Iterator[Row]:
     p, (m, n) = MULTIPLE[-1], (300, 80)
     for cond in CONDITIONS:
         a = matrix("random", m, n, cond=int(cond), precision=p, rng=1)
-        fit = lstsq(a, draw((m,), p), rcond=0)
+        fit = lstsq(a, draw((m,), p), max_condition=np.inf)
         if fit.info.method != "refine":
             continue
         for step, change in enumerate(fit.info.history):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -53,7 +54,7 @@ def large(options: Options) -> Iterator[Row]:
         for p in MULTIPLE:
             data = {"float64": (a64, b64), p.name: (filled(a64, p), filled(b64, p))}
             for name, (a, b) in data.items():
-                call = partial(lstsq, a, b, rcond=0, precision=p)
+                call = partial(lstsq, a, b, max_condition=math.inf, precision=p)
                 factor = OD_AIMS.get((name, cond)) if p is MULTIPLE[-1] else None
                 aim = None if factor is None else factor * peer
                 time, way = milliseconds(call, 5), call().info.method
@@ -71,7 +72,7 @@ def square(options: Options) -> Iterator[Row]:
     other = milliseconds(partial(cupy().linalg.solve, a64, b64), 5)
     yield Row("square", "solve", "cupy", "float64", f"{n}", other, "ms")
     for p in MULTIPLE:
-        time = milliseconds(partial(lstsq, a64, b64, rcond=0, precision=p), 5)
+        time = milliseconds(partial(lstsq, a64, b64, max_condition=math.inf, precision=p), 5)
         yield Row("square", "lstsq, float64 data", "mdqr", p.name, f"{n}", time, "ms")
         aim = GAIN_AIM if p is MULTIPLE[-1] else None
         gain = peer / time
@@ -90,7 +91,7 @@ def batches(options: Options) -> Iterator[Row]:
         size = f"{some} x {m}x{n}"
         for p in MULTIPLE:
             a, b = draw((some, m, n), p), draw((some, m, 1), p, seed=8)
-            options_of = {} if m == n else {"rcond": 0}
+            options_of = {} if m == n else {"max_condition": math.inf}
             time = milliseconds(partial(function, a, b, **options_of), 3)
             aim = BATCH_AIMS[p.name] if count == 10_000 and not options.quick else None
             yield Row("batches", what, "mdqr", p.name, size, time, "ms", aim)

@@ -95,7 +95,7 @@ def verdict_of(problem, x, bound, digits, error=None, caught=()):
     if verdict.flags & _WARNINGS and not verdict.condition:
         verdict.condition = max(truth.condition for truth in exact)
     if "rank_warning" in verdict.flags:
-        # The default of rcond is eps(data) max(m, n).
+        # The default of max_condition is 1 / (eps(data) max(m, n)).
         smallest = exact[0].rows * problem.data.eps
         if verdict.condition * smallest < NEEDLESS:
             verdict.note("needless_rank_warning")

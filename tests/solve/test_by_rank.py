@@ -140,12 +140,13 @@ def test_float64_data_in_a_higher_precision():
 
 def test_bad_arguments(multiple):
     a, b = mdqr.ones((3, 2), precision=multiple), mdqr.ones(3, precision=multiple)
-    with pytest.raises(ValueError, match="basic=True wants rtol"):
+    with pytest.raises(ValueError, match="basic=True wants rcond"):
         lstsq(a, b, basic=True)
-    with pytest.raises(ValueError, match="rtol must be None or at least 0"):
-        lstsq(a, b, rtol=-1.0)
-    for options in ({"rcond": 0.0}, {"verified": True}, {"data_error": {"a_rtol": 0.1}}):
-        with pytest.raises(ValueError, match="rtol chooses a rank"):
+    for wrong in (np.nan, np.inf, "1", [0.1]):
+        with pytest.raises(ValueError, match="rcond must be None or a finite number"):
+            lstsq(a, b, rtol=wrong)
+    for options in ({"max_condition": np.inf}, {"verified": True}, {"data_error": {"a_rtol": 0.1}}):
+        with pytest.raises(ValueError, match="rcond chooses a rank"):
             lstsq(a, b, rtol=0.1, **options)
     with pytest.raises(ValueError, match="weights must have shape"):
         lstsq(a, b, rtol=0.1, weights=[1.0, 2.0])

@@ -35,7 +35,7 @@ def test_warnings_name_the_caller_and_point_to_its_line(wrap):
     assert rank.startswith("fit: the matrix of powers has numerical rank 4 of 5")
     assert digits.startswith("fit: about 0 of 31 digits")
     assert "of the solution for the matrix of powers and y as stored" in digits
-    assert "rcond" not in rank
+    assert "max_condition" not in rank
     assert "info." not in rank
 
 

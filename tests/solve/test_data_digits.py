@@ -41,8 +41,8 @@ def test_random_data(precision, cond, weighted, rng):
     a = cases.random(12, 4, precision, float, rng, cond=cond)
     b = cases.random(12, 1, precision, float, rng)[:, 0]
     options = {"weights": rng.uniform(0.1, 10.0, 12)} if weighted else {}
-    fit = lstsq(a, b, precision=precision.next, rcond=0, **options)
-    found, seen = fit.info.data_digits, worst(fit, a, b, options | {"rcond": 0}, rng)
+    fit = lstsq(a, b, precision=precision.next, max_condition=np.inf, **options)
+    found, seen = fit.info.data_digits, worst(fit, a, b, options | {"max_condition": np.inf}, rng)
     assert found.shape == fit.x.shape
     # To first order the bound is that of the worst signs, of some 60 terms.
     assert (found <= seen + 0.01).all()

@@ -90,7 +90,8 @@ def test_within_a_digit_and_a_half_of_random_data(
     ]
     errors += [np.zeros(m)] * (3 - len(errors))
     info = lstsq(
-        a, b, precision=precision, method=method, weights=w if weighted else None, rcond=0,
+        a, b, precision=precision, method=method, weights=w if weighted else None,
+        max_condition=np.inf,
         data_error={f"{name}_{kind}": kinds[kind][name] for name in names for kind in used},
     ).info  # fmt: skip
     x = solutions(a, b, w)
@@ -142,7 +143,9 @@ def test_large_errors_stay_within_the_bound(m, n, of_a, of_b, residual, weighted
         "a_atol": 10.0**of_a * rng.uniform(0.0, 1.0, n) * rng.uniform(0.3, 1.0, (m, 1)),
         "b_atol": 10.0**of_b * rng.uniform(0.0, 1.0, m),
     }
-    bound = lstsq(a, b, precision="dd", rcond=0, weights=w, data_error=errors).info.data_error_bound
+    bound = lstsq(
+        a, b, precision="dd", max_condition=np.inf, weights=w, data_error=errors
+    ).info.data_error_bound
     signs = [rng.choice([-1.0, 1.0], (200, *x.shape)) for x in (a, b)]
     root = np.sqrt(w)[:, None]
     inverse = np.linalg.pinv(root * (a + errors["a_atol"] * signs[0]))
@@ -273,7 +276,7 @@ def test_every_way_has_the_same_digits(n, extra, rng):
     b = rng.standard_normal(n + extra)
     errors = {"a_rtol": 1e-12, "b_atol": 1e-12}
     found = [
-        lstsq(a, b, method=method, precision="qd", data_error=errors, rcond=0).info
+        lstsq(a, b, method=method, precision="qd", data_error=errors, max_condition=np.inf).info
         for method in ("auto", "householder")
     ]
     assert [info.method for info in found] == ["refine", "householder"]

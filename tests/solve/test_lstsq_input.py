@@ -1,4 +1,4 @@
-"""Least squares and linear systems: rank, `rcond`, and what is refused."""
+"""Least squares and linear systems: rank, `max_condition`, and what is refused."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mdqr
-from mdqr.linalg import lstsq, qr, qr_factor, solve
+from mdqr.linalg import lstsq, null_space, pinv, qr, qr_factor, solve
 from mdqr.testing import assert_close, assert_same_bits
 
 
@@ -37,17 +37,45 @@ def test_zero_columns_raise_with_the_column(precision):
         solve(a[:3], np.ones(3))
 
 
-def test_rcond(multiple, rng):
+def test_max_condition(multiple, rng):
     cond = 1e10
     a = cases.random(12, 5, multiple, float, rng, cond=cond)
     b = cases.random(12, 1, multiple, float, rng)
-    assert lstsq(a, b, 1e-13).rank == 5
-    assert lstsq(a, b, 0).rank == 5
-    with pytest.raises(np.linalg.LinAlgError, match=r"rank deficient: column . depends"):
-        lstsq(a, b, 1e-7)
-    for wrong in (-1.0, np.nan, "1"):
-        with pytest.raises(ValueError, match="rcond must be None or at least 0"):
-            lstsq(a, b, wrong)
+    assert lstsq(a, b, max_condition=1e13).rank == 5
+    assert lstsq(a, b, max_condition=np.inf).rank == 5
+    with pytest.raises(np.linalg.LinAlgError, match=r"column . depends.* max_condition=1e\+07"):
+        lstsq(a, b, max_condition=1e7)
+    for wrong in (-1.0, 0.5, np.nan, "1"):
+        with pytest.raises(ValueError, match="max_condition must be None or at least 1"):
+            lstsq(a, b, max_condition=wrong)
+
+
+@pytest.mark.parametrize("call", [lstsq, np.linalg.lstsq])
+def test_rcond_is_the_tolerance_of_numpy(call, precision, rng):
+    """It refused matrices, where NumPy's truncates: rank 3 of condition 2.8e4 and rcond 1e-3."""
+    u, _ = np.linalg.qr(rng.standard_normal((6, 4)))
+    v, _ = np.linalg.qr(rng.standard_normal((4, 4)))
+    a = u * [1.0, 0.5, 0.1, 2.0**-15] @ v.T
+    b = rng.standard_normal(6)
+    wanted = np.linalg.lstsq(a, b, rcond=1e-3)
+    found = call(mdqr.array(a, precision=precision), b, rcond=1e-3)
+    assert found[2] == wanted[2] == 3
+    # What column pivoting and the SVD leave out differs by about its size over that of the rest.
+    assert abs(found[0].to_numpy() - wanted[0]).max() < 32 * 2.0**-15 * abs(wanted[0]).max() / 0.1
+    assert call(mdqr.array(a, precision=precision), b, rcond=-1)[2] == 4
+    assert call(mdqr.array(a, precision=precision), b, rcond=0)[2] == 4
+
+
+def test_rcond_and_rtol_are_one_option(multiple, rng):
+    a = cases.random(6, 3, multiple, float, rng)
+    b = cases.random(6, 1, multiple, float, rng)
+    one, other = lstsq(a, b, 0.5), lstsq(a, b, rtol=0.5)
+    assert mdqr.array_equal(one.x, other.x)
+    assert one.rank == other.rank
+    for call, operands in ((lstsq, (a, b)), (pinv, (a,)), (null_space, (a,))):
+        with pytest.raises(ValueError, match="two names for one tolerance"):
+            call(*operands, rcond=0.5, rtol=0.5)
+    assert null_space(a, rtol=2.0).shape == (3, 3)
 
 
 def test_rounded_data_of_low_rank_warn(rng):

@@ -20,7 +20,10 @@ def test_where_digits_are_missing_the_next_precision_is_asked(rng):
         a = cases.random(8, 8, precision, float, rng, cond=0.009 / precision.eps)
         b = cases.random(8, 1, precision, float, rng)
         exact = cases.rational_solution(a, b)[0]
-        for fit in (lstsq(a, b, rcond=0), lstsq(a, b, rcond=0, verified=True)):
+        for fit in (
+            lstsq(a, b, max_condition=np.inf),
+            lstsq(a, b, max_condition=np.inf, verified=True),
+        ):
             assert fit.info.method == "refine"
             assert fit.info.bound_kind == "proven"
             assert_close(fit.x, exact, ulps=4)
@@ -51,7 +54,7 @@ def test_errors_of_batches_name_the_matrix(rng):
         batch[place, :, 3] = batch[place, :, :3].sum(axis=-1) + batch[place, :, 3] * 2.0**-k
     for options in ({}, {"progress": lambda *_: None}):
         with pytest.raises(np.linalg.LinAlgError, match="matrix 2"):
-            lstsq(batch, np.ones((4, 1)), rcond=1e-31, **options)
+            lstsq(batch, np.ones((4, 1)), max_condition=1e31, **options)
 
 
 def test_advice_for_batches_is_of_the_precision_that_was_asked_for():
@@ -63,7 +66,7 @@ def test_advice_for_batches_is_of_the_precision_that_was_asked_for():
     b = a[..., :1].copy()
     b[1] = mdqr.arange(1, 5, precision=mdqr.qd)[:, None]
     with pytest.warns(mdqr.PrecisionWarning, match=r"precision=mdqr\.od finds more"):
-        lstsq(a, b, rcond=0)
+        lstsq(a, b, max_condition=np.inf)
 
 
 def test_what_is_said_of_no_rows_with_weights():

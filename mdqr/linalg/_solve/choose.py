@@ -144,7 +144,7 @@ def _refuse(problem: Problem, condition: np.ndarray, *, verified: bool) -> NoRet
         way = 'method="auto" may serve'
     elif worst * problem.limit >= SMALL and growth * work.eps <= ROOM:
         why = "such that the precision of its entries leaves its rank in doubt"
-        way = "rcond=0 says that they are exact"
+        way = "max_condition=math.inf says that they are exact"
     elif growth * work.eps > ROOM and higher:
         way = f"precision=mdqr.{higher[0].name} may do"
     raise np.linalg.LinAlgError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._core.promotion import to_block, together
+from mdqr._errors import shown
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
@@ -27,6 +29,7 @@ from mdqr.linalg._shared.operands import (
     precision_for,
     trim,
 )
+from mdqr.linalg._shared.tolerance import one_tolerance
 from mdqr.linalg._solve.answer import moduli
 from mdqr.linalg._solve.choose import check_method, choose
 from mdqr.linalg._solve.data_error import (
@@ -60,7 +63,7 @@ class LstsqResult(NamedTuple):
     rank : int or numpy.ndarray
         Numerical rank of a; an array for a batch.
     info : LstsqInfo or RankInfo
-        Condition, error bounds, digits and statistics; with `rtol` the report on the rank.
+        Condition, error bounds, digits and statistics; with `rcond` of the rank, too.
     """
 
     x: MDArray
@@ -79,6 +82,7 @@ def lstsq(
     rcond: float | None = None,
     *,
     rtol: float | None = None,
+    max_condition: float | None = None,
     basic: bool = False,
     weights: Any = None,
     method: str = "auto",
@@ -100,26 +104,26 @@ def lstsq(
         Matrices ``(..., m, n)`` of full rank ``min(m, n)``.
     b : array_like
         A vector ``(m,)``, or matrices ``(..., m, k)``: only a 1-D `b` is a vector.
-    rcond : float, optional
-        A matrix counts as rank deficient if its condition number, with columns (if m < n, rows)
-        scaled by powers of two, exceeds ``1 / rcond``; then LinAlgError is raised. The default is
-        ``eps(a) * max(m, n)``, with eps of the precision of the entries of `a`, or, if `data_error`
-        states smaller errors, twice the largest error relative to the columns (rows). With the
-        default a rank-deficient matrix gives a DataPrecisionWarning; LinAlgError is raised only if
-        a column (row) is linearly dependent to working precision. 0 accepts every matrix.
-    rtol : float, optional
-        Solve by numerical rank instead: the number of singular values, of rows with weights, above
-        `rtol` times the largest, but at least ``max(m, n) eps`` of the working precision. Without
-        it no singular value is treated as zero. It is a choice about the data: entries that were
-        rounded to float64 hide all below ``2**-53``, others do not. Not with `rcond`, `data_error`,
-        `verified`.
+    rcond, rtol : float, optional
+        Two names for the tolerance of a solution by numerical rank: the number of singular values,
+        of rows with weights, above it times the largest, but at least ``max(m, n) eps`` of the
+        working precision; negative as 0. Without it no singular value is treated as zero. It is a
+        choice about the data: entries that were rounded to float64 hide all below ``2**-53``,
+        others do not. Not with `max_condition`, `data_error`, `verified`.
+    max_condition : float, optional
+        LinAlgError is raised if the condition number, with columns (if m < n, rows) scaled by
+        powers of two, exceeds it. The default is ``1 / (eps(a) * max(m, n))``, with eps of the
+        precision of the entries of `a`, or, if `data_error` states smaller errors, twice the
+        largest error relative to the columns (rows). With the default a rank-deficient matrix gives
+        a DataPrecisionWarning; LinAlgError is raised only if a column (row) is linearly dependent
+        to working precision. ``math.inf`` accepts every matrix.
     basic : bool, optional
-        With `rtol`: return a basic solution, with as many nonzero components as the rank, for the
+        With `rcond`: return a basic solution, with as many nonzero components as the rank, for the
         columns that column pivoting chooses; by default x is the minimum-norm solution.
     weights : array_like, optional
         ``(m,)`` or ``(..., m)``, real and not negative: 1 / variance of each row. All limbs of an
         `MDArray` are used, as for `a` and `b`. If m < n they are positive, and count in
-        `residuals` alone: all equations hold; with `rtol` some may not, and weights count as ever.
+        `residuals` alone: all equations hold; with `rcond` some may not, and weights count as ever.
     method : {"auto", "householder", "refine"}, optional
         "householder": QR in working precision, and refinement. "refine": refinement by an
         approximate inverse with proven bounds; LinAlgError if that does not verify all digits. This
@@ -160,10 +164,10 @@ def lstsq(
         If the shapes do not fit, weights or errors of the data are negative or not finite, or an
         option is unknown.
 
-        If weights are zero with m < n and without `rtol`, or `verified` is asked of "householder"
+        If weights are zero with m < n and without `rcond`, or `verified` is asked of "householder"
         with m >= n, for which it only estimates bounds.
     numpy.linalg.LinAlgError
-        If `a` or `b` is not finite, `a` is rank deficient (see `rcond`), or a component of
+        If `a` or `b` is not finite, `a` is rank deficient (see `max_condition`), or a component of
         x is beyond the largest double.
 
         If `method` is "refine", or `verified` is set, and that does not converge.
@@ -216,7 +220,7 @@ def lstsq(
     ``A^H y`` and ``b - A x`` are evaluated as if in twice the limbs. The bounds of both methods are
     proven if ``norm(I - (A^H X)^H A^H X) < 1``.
 
-    **Numerical rank.** With `rtol`, ``A[:, P] = Q R`` is computed with column pivoting, and the
+    **Numerical rank.** With `rcond`, ``A[:, P] = Q R`` is computed with column pivoting, and the
     rank r from the singular values of R. Only ``R[:r, :r]`` is used (P. Businger and G. Golub 1965;
     complete orthogonal decomposition, G. Golub and C. Van Loan, Matrix Computations, 5.5). The
     solution is ``x = T^+ A1^+ b`` with ``A1 = A[:, P[:r]]`` and ``T = [I, A1^+ A2]``. Both factors
@@ -239,10 +243,10 @@ def lstsq(
     >>> mdqr.linalg.lstsq([[1, 2, 3, 4]], [15], precision=mdqr.qd).x.to_numpy()
     array([0.5, 1. , 1.5, 2. ])
     >>> twice = mdqr.array([[1, 2], [2, 4], [3, 6]], precision=mdqr.qd)
-    >>> shortest = mdqr.linalg.lstsq(twice, [5, 10, 15], rtol=1e-50)
+    >>> shortest = mdqr.linalg.lstsq(twice, [5, 10, 15], rcond=1e-50)
     >>> shortest.x.to_numpy().tolist(), shortest.rank
     ([1.0, 2.0], 1)
-    >>> mdqr.linalg.lstsq(twice, [5, 10, 15], rtol=1e-50, basic=True).x.to_numpy().tolist()
+    >>> mdqr.linalg.lstsq(twice, [5, 10, 15], rcond=1e-50, basic=True).x.to_numpy().tolist()
     [0.0, 2.5]
     """
     if not (progress is None or callable(progress)):
@@ -251,8 +255,8 @@ def lstsq(
         LSTSQ,
         a,
         b,
-        rcond=rcond,
-        rtol=rtol,
+        rcond=one_tolerance("lstsq", rcond, rtol),
+        max_condition=max_condition,
         basic=basic,
         weights=weights,
         method=method,
@@ -269,7 +273,7 @@ def solved_for(
     b: Any,
     *,
     rcond: float | None = None,
-    rtol: float | None = None,
+    max_condition: float | None = None,
     basic: bool = False,
     weights: Any = None,
     method: str = "auto",
@@ -280,8 +284,8 @@ def solved_for(
 ) -> LstsqResult:
     """Run `lstsq`, with messages and warnings in the words of another public function."""
     function = caller.function
-    _check_rcond(rcond)
-    _check_rtol(rtol, basic, alone=rcond is None and data_error is None and not verified)
+    _check_max_condition(max_condition)
+    _check_rcond(rcond, basic, alone=max_condition is None and data_error is None and not verified)
     check_data_error(function, data_error, NAMES if weights is not None else NAMES[:2])
     inputs = gather(a, b, precision=precision)
     if isinstance(weights, MDArray) and not weights.is_complex:
@@ -292,9 +296,11 @@ def solved_for(
     with memory_guard(
         function, inputs, 3 * m * n + 2 * min(m, n) ** 2, "take fewer rows or columns"
     ):
-        if rtol is not None:
-            solve = partial(solved_for, caller, rcond=0, method=method, report=report)
-            return _by_rank(caller, inputs, rtol, basic, weights, solve)
+        if rcond is not None:
+            solve = partial(
+                solved_for, caller, max_condition=math.inf, method=method, report=report
+            )
+            return _by_rank(caller, inputs, max(rcond, 0.0), basic, weights, solve)
         precisions = data_precision(a, inputs.work), data_precision(b, inputs.work)
         units = entry_unit(a, precisions[0]), entry_unit(b, precisions[1])
         checks = Checks()
@@ -303,7 +309,8 @@ def solved_for(
         eps = precisions[0].eps
         if data_error is not None:
             eps = min(eps, 2.0 * relative_error(inputs.blocks[0], errors.a, inputs.is_complex))
-        request = _Request(caller, inputs, is_vector, errors, eps, rcond, weights, report, checks)
+        least = None if max_condition is None else 1.0 / max_condition
+        request = _Request(caller, inputs, is_vector, errors, eps, least, weights, report, checks)
         return _result(_fit(request, method, verified=verified), batched)
 
 
@@ -319,7 +326,7 @@ class _Request(NamedTuple):
     is_vector: bool
     errors: DataErrors
     eps: float
-    rcond: float | None
+    least: float | None
     weights: Any
     report: Reporter | None
     checks: Checks
@@ -327,7 +334,7 @@ class _Request(NamedTuple):
     def limit(self, work: Precision) -> float:
         """Return the factor of condition numbers; if products are not small, ranks are decided."""
         m, n = self.inputs.shape(0)[-2:]
-        limit = self.eps * max(m, n) if self.rcond is None else float(self.rcond)
+        limit = self.eps * max(m, n) if self.least is None else self.least
         return max(limit, min(m, n) * work.eps)
 
     def weights_in(self, inputs: Inputs) -> Weights:
@@ -350,29 +357,31 @@ class _Request(NamedTuple):
         )
 
 
-def _check_rcond(rcond: Any) -> None:
-    if rcond is not None and (isinstance(rcond, str) or not rcond >= 0):
-        raise ValueError(f"lstsq: rcond must be None or at least 0; got {rcond!r}")
+def _check_max_condition(max_condition: Any) -> None:
+    if max_condition is not None and (isinstance(max_condition, str) or not max_condition >= 1):
+        raise ValueError(
+            f"lstsq: max_condition must be None or at least 1; got {shown(max_condition)}"
+        )
 
 
-def _check_rtol(rtol: Any, basic: bool, *, alone: bool) -> None:
-    if rtol is None:
+def _check_rcond(rcond: Any, basic: bool, *, alone: bool) -> None:
+    if rcond is None:
         if basic:
-            raise ValueError("lstsq: basic=True wants rtol, which says what counts as rank")
+            raise ValueError("lstsq: basic=True wants rcond, which says what counts as rank")
         return
-    if isinstance(rtol, str) or not rtol >= 0:
-        raise ValueError(f"lstsq: rtol must be None or at least 0; got {rtol!r}")
+    if isinstance(rcond, str) or np.ndim(rcond) or not -np.inf < rcond < np.inf:
+        raise ValueError(f"lstsq: rcond must be None or a finite number; got {shown(rcond)}")
     if not alone:
         raise ValueError(
-            "lstsq: rtol chooses a rank, rcond refuses one, and verified and data_error are for "
-            "full rank; give rtol without these"
+            "lstsq: rcond chooses a rank, max_condition refuses one, and verified and data_error "
+            "are for full rank; give rcond without these"
         )
 
 
 def _by_rank(
     caller: Caller,
     inputs: Inputs,
-    rtol: float,
+    rcond: float,
     basic: bool,
     given: Any,
     solve: Callable[..., LstsqResult],
@@ -393,7 +402,7 @@ def _by_rank(
         block = planes.widen(block, False, inputs.work.limbs)
         weights = MDArray._wrap(block, inputs.work, False)
     problem = DeficientProblem(
-        caller, inputs, weights, rows, top, rtol, basic, solve, parts.positive, is_vector
+        caller, inputs, weights, rows, top, rcond, basic, solve, parts.positive, is_vector
     )
     x, residuals, rank, info = by_rank(problem)
     x = x[..., 0] if is_vector else x
@@ -438,7 +447,7 @@ def _problem(request: _Request) -> tuple[Problem, Block | None]:
         operands = inputs._replace(work=work)
 
         def decide(system: System, found: Decisive) -> np.ndarray:
-            return _rank.decide(system.factored, found, request.eps, request.rcond, operands)
+            return _rank.decide(system.factored, found, request.eps, request.least, operands)
 
         @cache
         def raised() -> Problem:

@@ -25,6 +25,7 @@ from mdqr.linalg._shared.operands import (
     gather,
     matrix_shape,
 )
+from mdqr.linalg._shared.tolerance import one_tolerance
 from mdqr.linalg._spectral.inverse_bounds import pseudo_inverse_info
 from mdqr.linalg._spectral.nearest import above_rounding, values_above_rounding
 from mdqr.linalg._spectral.svd import svd, svdvals
@@ -201,12 +202,10 @@ def pinv(
     """
     if not (progress is None or callable(progress)):
         return with_report(pinv, locals())
-    if rcond is not None and rtol is not None:
-        raise ValueError("pinv: give rcond or rtol")
+    tolerance = one_tolerance("pinv", rcond, rtol)
     given = gather(a, precision=precision)
     matrix_shape("pinv", "a", given.shape(0))
     near, top = near_one(given)
-    tolerance = rtol if rcond is None else rcond
     relative = _relative(given, a, tolerance)
     if _hides_rounding(given, relative):
         u, s, vh = above_rounding("pinv", gather(near, precision=given.precision), report=progress)
@@ -232,6 +231,7 @@ def null_space(
     /,
     rcond: float | None = None,
     *,
+    rtol: float | None = None,
     precision: Precision | str | None = None,
 ) -> MDArray:
     """Return an orthonormal basis of the null space of a matrix; as `scipy.linalg.null_space`.
@@ -240,9 +240,9 @@ def null_space(
     ----------
     a : array_like
         A matrix ``(m, n)``.
-    rcond : float, optional
-        Singular values of at most that part of the largest count as zero; by default as
-        `matrix_rank`.
+    rcond, rtol : float, optional
+        Two names for the tolerance: singular values of at most that part of the largest count as
+        zero. By default as `matrix_rank`.
     precision : Precision or str, optional
         The precision of the result; by default the precision of `a`.
 
@@ -254,7 +254,7 @@ def null_space(
     Raises
     ------
     ValueError
-        If `a` is not a matrix.
+        If both names are given, or `a` is not a matrix.
     numpy.linalg.LinAlgError
         As `svd`.
 
@@ -275,12 +275,13 @@ def null_space(
     array([[0.8],
            [0.6]])
     """
+    tolerance = one_tolerance("null_space", rcond, rtol)
     given = gather(a, precision=precision)
     if len(given.shape(0)) != 2:
         raise ValueError(f"null_space: a must be a matrix; got shape {given.shape(0)}")
     _, s, vh = svd(near_one(given)[0], precision=given.precision)
-    kept = s > _part_of_largest(s, _relative(given, a, rcond))
-    if rcond is None:
+    kept = s > _part_of_largest(s, _relative(given, a, tolerance))
+    if tolerance is None:
         _warn_of_truncation("null_space", given, s, kept)
     return vh[int(kept.sum()) :].mT.conj()
 

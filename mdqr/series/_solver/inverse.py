@@ -126,7 +126,7 @@ def _inverted(matrix: MDArray) -> Block:
         if m == n:
             return inv(matrix)._block
         one = eye(m, precision=matrix.precision, device=matrix.device)
-        return lstsq(matrix, one, rcond=0).x._block
+        return lstsq(matrix, one, max_condition=math.inf).x._block
 
 
 def _condition(jacobian: Block, inverse: Block, kind: Kind) -> float:

@@ -23,7 +23,7 @@ _SOON = 2**23
 
 
 def decide(
-    system: System, found: Decisive, eps: float, rcond: float | None, inputs: Inputs
+    system: System, found: Decisive, eps: float, least: float | None, inputs: Inputs
 ) -> np.ndarray:
     """Return the numerical rank of each matrix, int64 of the batch shape.
 
@@ -35,19 +35,19 @@ def decide(
         Its condition.
     eps : float
         The eps of the data.
-    rcond : float or None
-        As in `lstsq`.
+    least : float or None
+        The least reciprocal condition number that the caller accepts.
     inputs : Inputs
         The operands, for the working precision.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        If a matrix is rank deficient and the caller gave `rcond`, or a column is linearly dependent
+        If a matrix is rank deficient and the caller gave `least`, or a column is linearly dependent
         on the others to working precision.
     """
     m, n = system.a.shape[-2:]
-    threshold, line = eps * max(m, n) if rcond is None else float(rcond), system.line
+    threshold, line = eps * max(m, n) if least is None else least, system.line
     rank = np.full(found.value.shape, n, dtype=np.int64)
     for index in np.ndindex(found.value.shape):
         value = float(found.value[index])
@@ -56,11 +56,12 @@ def decide(
         if not rounded and value * n * inputs.work.eps < 1.0:
             continue
         vector = found.vector[index]
-        if (rounded and rcond is not None) or _depends(
+        if (rounded and least is not None) or _depends(
             system, index, vector, value, inputs.work.eps
         ):
             if value * n * inputs.work.eps < 1.0:
-                advice = f"rcond={threshold:.3g} refuses that; give less, or leave the {line} out"
+                most = f"max_condition={1.0 / threshold:.3g}"
+                advice = f"{most} refuses that; give more, or leave the {line} out"
             else:
                 advice = _advice(system, index, value, inputs.work)
             column = _last_large(vector)
@@ -176,7 +177,7 @@ def warn_if_deficient(caller: Caller, rank: np.ndarray, n: int, inputs: Inputs) 
     """Warn where the solution is that of the entries as given, which may not determine it."""
     if bool((rank == n).all()):
         return
-    options = " (info.data_digits tells); rcond=0 says that they are exact"
+    options = " (info.data_digits tells); max_condition=math.inf says that they are exact"
     warn_of_precision(
         caller.public,
         f"{caller.a} has numerical rank {int(rank.min())} of {n} to the precision of its entries: "
