@@ -1,4 +1,4 @@
-"""The warnings that mdqr adds to NumPy's exceptions, and what its errors of memory say."""
+"""The warnings that mdqr adds to NumPy's exceptions, and its errors of memory."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class PrecisionWarning(RuntimeWarning):
         The precision of the result; None for arrays of floats.
     index : tuple of int or None
         The place of the worst component in the result; where a warning is about whole matrices, the
-        place of the worst one in the batch. None if there is one place only, or it is not known.
+        place of the worst one in the batch. None for a single place, or if it is not known.
 
     See Also
     --------
@@ -120,7 +120,7 @@ def warn_of_precision(
 ) -> None:
     """Give a warning of a public function at the line outside of the package that called it.
 
-    The message begins with the name of the function without that of its module.
+    The message begins with the name of the function, without its module.
     """
     module, _, name = function.partition(".")
     text = f"{name if module in _MODULES else function}: {message}"
@@ -132,7 +132,7 @@ def warn_of_precision(
 
 
 def place_of_least(values: np.ndarray) -> tuple[int, ...]:
-    """Return the index of the least value, of which there is one."""
+    """Return the index of the least of values, at least one."""
     return tuple(map(int, np.unravel_index(int(np.argmin(values)), values.shape)))
 
 

@@ -69,12 +69,12 @@ class Steps:
         self._report, self._stage, self._done = report, stage, 0
 
     def step(self) -> None:
-        """Reporter one step more."""
+        """Report one step more."""
         self._done += 1
         self._report(self._stage, self._done, None)
 
     def end(self) -> None:
-        """Reporter that there are no more."""
+        """Report the last step as the last."""
         self._report(self._stage, self._done, self._done)
 
 

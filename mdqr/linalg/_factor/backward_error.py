@@ -203,7 +203,7 @@ def _identity(backend: Backend, kind: Kind, shape: tuple[int, ...]) -> Block:
 def _product_error(inputs: Inputs) -> tuple[Block, Block]:
     """Bound the Frobenius norms of ``a - x y`` from above, and of a from below.
 
-    Matrices are scaled by powers of two to entries of at most 1, and products to those of a.
+    Powers of two scale matrices to entries of at most 1, and products as a.
     """
     backend, kind, field = inputs.backend, inputs.kind, inputs.is_complex
     a, x, y = inputs.blocks

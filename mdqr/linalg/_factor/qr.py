@@ -239,8 +239,8 @@ def qr(
         If `a` has fewer than two dimensions, or an option has an unknown value, or "refine" is
         asked for reflectors or pivots.
     numpy.linalg.LinAlgError
-        If `check` is true and `a` or a factor is not finite, or `method` is "refine" and that does
-        not serve for a matrix.
+        If `check` is true and `a` or a factor is not finite, or `method` is "refine" and fails for
+        a matrix.
     MemoryError
         If memory for the factors cannot be allocated; the message gives the requested size.
 

@@ -60,8 +60,8 @@ def product(
 
     With `all_bits` entries keep the bits of their limbs below the largest one of their row or
     column, or of as many as all entries have; without, as many as an error of eps |a| |b| takes.
-    Where there are no such integers, LinAlgError is raised with it, and matrices are multiplied
-    directly without. `report` hears how many columns are done, of how many in all matrices and runs
+    Without such integers, LinAlgError is raised if `all_bits` is true, and matrices are multiplied
+    directly otherwise. `report` hears how many columns are done, of how many in all matrices and runs
     of terms.
     `devices` are as in `multiply`.
     """
