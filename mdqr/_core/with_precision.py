@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import unwrap
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from mdqr._core.base import ArrayBase
@@ -34,8 +34,8 @@ def with_precision(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """
     if "\nprecision :" not in (function.__doc__ or ""):
         documented("")(function)
-    parameters = signature(function).parameters.values()
-    data = [p.name for p in parameters if p.kind is Parameter.POSITIONAL_ONLY]
+    code = unwrap(function).__code__  # much faster than its signature
+    data = code.co_varnames[: code.co_posonlyargcount]
     places = [place for place, name in enumerate(data) if name not in _MASKS]
 
     @wraps(function)

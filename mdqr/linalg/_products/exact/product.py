@@ -61,8 +61,8 @@ def product(
     With `all_bits` entries keep the bits of their limbs below the largest one of their row or
     column, or of as many as all entries have; without, as many as an error of eps |a| |b| takes.
     Without such integers, LinAlgError is raised if `all_bits` is true, and matrices are multiplied
-    directly otherwise. `report` hears how many columns are done, of how many in all matrices and runs
-    of terms.
+    directly otherwise. `report` hears how many columns are done, of how many in all matrices and
+    runs of terms.
     `devices` are as in `multiply`.
     """
     field, k = kind.is_complex, int(a.shape[-1])
