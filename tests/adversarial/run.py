@@ -8,6 +8,7 @@ import os
 from tqdm import tqdm
 
 from . import (
+    data_errors,
     determinants,
     eigenvalues,
     extremes,
@@ -64,6 +65,7 @@ FUNCTIONS = {
     "lstsq of zeros": _of_zeros,
     "lstsq near its limit": _near_limit,
     "solve": _solve,
+    "data errors near singular": data_errors.near_singular,
     "solve_triangular": factors.solve_triangular,
     "qr_factor": factors.qr_factor,
     "det": determinants.determinant,

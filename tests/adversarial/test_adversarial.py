@@ -133,6 +133,7 @@ COUNTS = {
     "lstsq of zeros": (150, 20_000),
     "lstsq near its limit": (100, 20_000),
     "solve": (200, 20_000),
+    "data errors near singular": (60, 20_000),
     "solve_triangular": (200, 10_000),
     "qr_factor": (200, 10_000),
     "UpdatableLstsq": (100, 5_000),

@@ -92,8 +92,8 @@ class Verdict:
 def _kind(warning):
     if not issubclass(warning.category, mdqr.PrecisionWarning):
         return "leaked_warning"
-    says = ("numerical rank", "singular to the precision")
-    return "rank_warning" if any(each in str(warning.message) for each in says) else "warned"
+    of_data = issubclass(warning.category, mdqr.DataPrecisionWarning)
+    return "rank_warning" if of_data else "warned"
 
 
 def answered(call):

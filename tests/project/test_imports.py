@@ -117,6 +117,8 @@ SMALLER_FILES = {
     "mdqr/_functions/power.py": "powers and polynomials: what has operands of two meanings",
     "mdqr/_limbs/rounding_mode.py": "one check, under limbs, conversions and backends",
     "mdqr/linalg/_shared/caller.py": "what messages call a function, under all of them",
+    "mdqr/linalg/_shared/digits.py": "one formula, of all bounds",
+    "mdqr/linalg/_shared/tolerance.py": "an option with two names, of several functions",
     "mdqr/linalg/_products/standard.py": "functions of one line, with their docstrings",
     "mdqr/linalg/_spectral/info.py": "what two functions return",
     "mdqr/linalg/_solve/singular_values.py": "what two kinds of info share",

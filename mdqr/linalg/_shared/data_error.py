@@ -14,6 +14,7 @@ from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs
 
+_LOST = 2.0**-1073
 _LAST_BITS = 2**16 - 1  # of 65,536 rounded entries one has zeros there
 
 
@@ -26,7 +27,9 @@ class Errors(NamedTuple):
     def of(self, xp: Any, sizes: Block, powers: Block | int) -> Block:
         """Return the bounds for entries of these sizes, which were multiplied by ``2**powers``."""
         atol = xp.broadcast_to(xp.asarray(self.atol), sizes.shape)
-        return xp.ldexp(atol, powers) + self.rtol * sizes
+        found = xp.ldexp(atol, powers) + self.rtol * sizes
+        # What underflows is not lost.
+        return xp.where((atol > 0) | (self.rtol * (sizes > 0) > 0), found + _LOST, found)
 
 
 def may_be_rounded(

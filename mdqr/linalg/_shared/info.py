@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mdqr._precision import Precision
+from mdqr.linalg._shared.digits import digits_within
 
 _R = TypeVar("_R", bound="WithInfo")
 
@@ -148,8 +149,7 @@ class Info:
         sizes = np.asarray(self._made("sizes"))
         with np.errstate(all="ignore"):
             relative = np.where(bound == 0, 0.0, bound / sizes)
-            found = np.clip(-np.log10(relative), 0.0, most)
-        return np.where(np.isnan(found), 0.0, found)
+            return digits_within(relative, most)
 
 
 Info.__module__ = "mdqr.linalg"

@@ -13,6 +13,7 @@ from mdqr._errors import place_of_least, warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
+from mdqr.linalg._shared.digits import digits_within
 from mdqr.linalg._shared.operands import Inputs, precision_for
 from mdqr.linalg._solve.householder.augmented import Solution, orthogonal
 from mdqr.linalg._solve.structure import reached
@@ -149,8 +150,7 @@ class Answer:
             self._unknowns.relative,
             *(scaling.largest(size, None, 0.0) for size in sizes),
         )
-        with np.errstate(divide="ignore"):
-            digits = np.clip(-np.log10(relative), 0.0, full)
+        digits = digits_within(relative, full)
         history = np.array([float(change) for change in changes]) / (float(first) or 1.0)
         return Report(bound, digits, history)
 
@@ -281,7 +281,7 @@ def _unknowns(system: System, parts: list[Part], answer: Precision) -> Unknowns:
     size = moduli(x, field)
     cut = moduli(_added(system, [*terms, planes.negate(x, field)], 1), field) + lost
     mantissa, exponent = xp.frexp(size)
-    mantissa = xp.where(size > 0, mantissa, 0.0)
+    mantissa = xp.where((size > 0) & xp.isfinite(size), mantissa, 0.0)
     bound, relative = cut, xp.where(cut > 0, cut / size, 0.0)
     for error, shift in of_parts:
         bound = bound + xp.ldexp(error, shift) + xp.where(error > 0, _SMALLEST, 0.0)

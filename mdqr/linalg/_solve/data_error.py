@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple, NoReturn
 
@@ -16,14 +15,16 @@ from mdqr.linalg._inverse.approximate_inverse import ApproximateInverse, U
 from mdqr.linalg._inverse.rounds import approximate_inverse
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.data_error import Errors, operand_errors
-from mdqr.linalg._shared.operands import Inputs, precision_for
-from mdqr.linalg._solve.system import Scaled, System, triangle_of
+from mdqr.linalg._shared.operands import Inputs
+from mdqr.linalg._solve.near_inverse import LEAST, near_inverse, sum_of_powers
+from mdqr.linalg._solve.system import Scaled, System
 from mdqr.linalg._solve.wide import Wide
 
 # Conditions up to which products in float64 bound what they leave closely.
 _FLOAT64 = 2.0**30
-# For the rounding of float64; and departures from orthogonality that need no more limbs.
-_UP, _SMALL = 1 + 2.0**-30, 2.0**-10
+# For the rounding of float64.
+_UP = 1 + 2.0**-30
+_LEAST = 2.0**-1074
 NAMES = ("a", "b", "weights")
 
 
@@ -137,10 +138,14 @@ def solution_error(
 def moved(system: System, b: Scaled, r: Scaled, x: Block, errors: DataErrors) -> Block:
     """Return by how much errors of the data may move a solution.
 
-    With ``C = (A^H W A)^-1`` of the changed A, changes of A and b move x by ``C A^H W g + C dA^H W
-    (r + P g)``, ``g = db - dA x``, P a projection; changes of W add ``dW r`` to ``W g``. The bound
-    is that of the worst signs, with |g| for |P g| and ``1 / (1 - rate)`` for what the changes make
-    of ``A^+``, and infinite where they may make columns dependent.
+    With ``g = db - dA x``, ``F = A^+ dA`` and ``C = (A^H W A)^-1``, ``P = I - A A^+`` and ``T =
+    P dA``, changes of A and b move x by
+
+        (I + D T^H W T)^-1 ((I + F)^-1 A^+ g + D dA^H W (r + P g)),  D = (I + F)^-1 C (I + F)^-H
+
+    of which the bound has the worst signs, for ``T^H W T`` the lengths of columns of dA. Square
+    systems have no r and no P. Changes of W add ``dW r`` to ``W g``, and make C larger. Infinite
+    where errors may make columns dependent.
 
     Parameters
     ----------
@@ -161,34 +166,97 @@ def moved(system: System, b: Scaled, r: Scaled, x: Block, errors: DataErrors) ->
     of_a = errors.a.of(xp, a, by_row + by_column)
     x = xp.ldexp(x, -system.powers[..., :, None] - unit)
     r_sizes = xp.ldexp(system.size(r.block), r.exponents[..., None, :] - unit)
-    change = of_a @ x + errors.b.of(xp, system.size(b.block), by_row - unit)
+    b_sizes = system.size(b.block)
+    of_b = errors.b.of(xp, b_sizes, by_row - unit)
+    some = _columns(of_b) | (_has_any(of_a) & _columns(b_sizes))
+    change = of_a @ x + of_b
     weight: Block | float = 1.0
-    of_weights: Block | float = 0.0
+    rate: Block | None = None
     if system.weight is not None:
         weight = system.size(system.weight)
         of_weights = errors.weights.of(xp, weight, -2 * by_row)
         of_weights = xp.where(weight > 0, of_weights / weight, 0.0)
+        some = some | (_has_any(of_weights) & _columns(b_sizes))
         change = change + of_weights * r_sizes
-        of_weights = scaling.largest(of_weights, (-2, -1), 0.0)
+        rate = scaling.largest(of_weights, (-2, -1), 0.0, keepdims=True)
+    change = _with_underflow(xp, change, some)
     rows, normal = _inverses(system)
-    by_fit = rows @ change
-    by_residual = normal @ (of_a.swapaxes(-1, -2) @ (weight * (r_sizes + change)))
-    rate = scaling.largest((rows @ of_a).sum(axis=-1), -1, 0.0)
-    rate = (rate + of_weights)[..., None, None]
-    found = (by_fit + by_residual / (1.0 - rate)) / (1.0 - rate)
-    found = xp.where(rate < 1.0, found * _UP, xp.inf)
-    return xp.ldexp(found, system.powers[..., :, None] + unit)
+    sums = sum_of_powers(xp, rows @ of_a)
+    found = rows @ change
+    found = found + sums @ found
+    if not system.is_square:
+        left = (of_a, change, r_sizes)
+        found = _with_residuals(system, found, left, weight, normal, sums)
+    if rate is not None:
+        found = xp.where(rate < 1.0, found / (1.0 - rate) ** 2, xp.inf)
+    found = _with_underflow(xp, found * _UP, some)
+    found = xp.ldexp(found, system.powers[..., :, None] + unit)
+    return _with_underflow(xp, found, some, lost=_LEAST)
+
+
+def _with_residuals(
+    system: System,
+    found: Block,
+    left: tuple[Block, Block, Block],
+    weight: Block | float,
+    normal: Block,
+    sums: Block,
+) -> Block:
+    """Add to |u| the effect of residuals, and of errors outside the range of A, on a solution.
+
+    `left` has the moduli of dA, g and r, `normal` those of ``(A^H W A)^-1``, and `sums` those of
+    the powers of ``A^+ dA``.
+    """
+    xp, (of_a, change, r_sizes) = system.backend.xp, left
+    adjoint, transposed, root = of_a.swapaxes(-1, -2), sums.swapaxes(-1, -2), weight**0.5
+    lengths = scaling.norms(root * of_a, -2, keepdims=True)
+
+    def by_d(v: Block) -> Block:
+        v = normal @ (v + transposed @ v)
+        return v + sums @ v
+
+    # (I + D T^H T)^-1 = I - D T^H (I + T D T^H)^-1 T, where the inverse has a norm of at most 1,
+    # and (I + D T^H T)^-1 D T^H = D T^H (I + T D T^H)^-1.
+    far = by_d(lengths.swapaxes(-1, -2))
+
+    def whole(v: Block) -> Block:
+        return v + far * (lengths @ v)
+
+    total = whole(found)
+    for w, size in ((r_sizes, r_sizes), (change, change + system.size(system.a) @ found)):
+        by_entries = whole(by_d(adjoint @ (weight * size) + LEAST * _columns(size)))
+        total = total + xp.minimum(by_entries, far * scaling.norms(root * w, -2, keepdims=True))
+    return total
+
+
+def _columns(sizes: Block) -> Block:
+    """Return which columns are not zero."""
+    return (sizes > 0).any(axis=-2, keepdims=True)
+
+
+def _has_any(errors: Block) -> Block:
+    """Return which matrices have errors."""
+    return (errors > 0).any(axis=(-2, -1), keepdims=True)
+
+
+def _with_underflow(xp: Any, found: Block, some: Block, lost: float = LEAST) -> Block:
+    """Add what underflow may take from sums of products, to columns that `some` errors move."""
+    return xp.where(some, found + lost, found)
 
 
 @np.errstate(all="ignore")
 def moved_shortest(system: Wide, b: Scaled, x: Block, errors: DataErrors) -> Block:
     """Return by how much errors of the data may move a minimum-norm solution of moduli x.
 
-    ``|A^+| (|g| + |dA| |h|) + |h|`` with ``|g| = |dA| |x| + |db|``, ``P = I - A^+ A``, ``C =
-    (A A^H)^-1``, ``|h| = |P| |dA^H| (|y| + |dy|)``, and ``|dy| = |C| (|g| + |dA| |dA^H| |y|) +
-    |A^+^H| |dA^H| |y|``, but for what changes make of ``A^+``; infinite where the errors may
-    make rows dependent. P projects: the modulus of an entry is at most the geometric mean of
-    those on the diagonal, in its row and in its column.
+    With ``g = db - dA x``, ``F = dA A^+``, ``C = (A A^H)^-1``, ``P = I - A^+ A``, ``T = P dA^H``
+    and ``x = A^H y`` it is moved by
+
+        A^+ (I + F)^-1 (g - dA h) + h,  h = T w - T D T^H (I + T D T^H)^-1 T w,
+        w = (I + F)^-H (y + C (I + F)^-1 g),  D = (I + F)^-H C (I + F)^-1
+
+    of which the bound has the worst signs, where the inverse with T has a norm of at most 1;
+    infinite where the errors may make rows dependent. P projects: the modulus of an entry is at
+    most the geometric mean of those on the diagonal, in its row and in its column.
     """
     xp, kind, near = system.backend.xp, system.kind, system.powers[..., :, None]
     up = system.tall.powers if system.rows is None else system.tall.powers - system.rows
@@ -196,29 +264,38 @@ def moved_shortest(system: Wide, b: Scaled, x: Block, errors: DataErrors) -> Blo
     up, unit = system.tall.powers[..., :, None], (b.exponents - down)[..., None, :]
     shift = near + unit
     of_a = errors.a.of(xp, system.size(system.a), up - system.powers[..., None, :])
-    of_c = errors.b.of(xp, system.size(c), up - unit)
-    y = system.size(system.tall.triangle.solve(system.tall.triangle.solve(c, "C")))
-    inverse, held = system.inverses()
-    basis, diagonal = system.size(held), system.beside(held)
-    pseudo = system.backend.matmul(held, inverse.swapaxes(-1, -2), conj_b=True, kind=kind)
-    rows = system.size(pseudo)
+    c_sizes = system.size(c)
+    of_c = errors.b.of(xp, c_sizes, up - unit)
+    some = _columns(of_c) | (_has_any(of_a) & _columns(c_sizes))
+    adjoint = planes.adjoint(system.a, kind.is_complex)
+    inverse = near_inverse(system.tall, adjoint, system.powers)
+    y, basis, diagonal = inverse.normal_times(c), inverse.size_b, inverse.beside(system.powers)
+    rows, normal = inverse.pseudo_inverse().swapaxes(-1, -2), inverse.normal()
     change = of_a @ xp.ldexp(x, 2 * near - shift) + of_c
-    normal = system.size(
-        system.backend.matmul(inverse, inverse.swapaxes(-1, -2), conj_b=True, kind=kind)
-    )
-    turned = of_a.swapaxes(-1, -2) @ y
-    held_x = xp.ldexp(turned, system.squared)
-    y = y + normal @ (change + of_a @ held_x) + rows.swapaxes(-1, -2) @ held_x
-    turned = of_a.swapaxes(-1, -2) @ y
-    lowered = xp.ldexp(turned, near)
-    across = turned + basis @ (xp.ldexp(basis, near).swapaxes(-1, -2) @ lowered)
-    beside = xp.ldexp(diagonal, -near) * (diagonal * lowered).sum(axis=-2, keepdims=True)
-    across = xp.minimum(across, beside)
-    change = change + of_a @ xp.ldexp(across, system.squared)
-    rate = scaling.largest((of_a @ xp.ldexp(rows, system.squared)).sum(axis=-1), -1, 0.0)
-    rate = rate[..., None, None]
-    moved = (rows @ change + across) / (1.0 - rate)
-    return xp.ldexp(xp.where(rate < 1.0, moved * _UP, xp.inf), shift)
+    change = _with_underflow(xp, change, some)
+    sums = sum_of_powers(xp, of_a @ xp.ldexp(rows, system.squared))
+    adjoint, transposed = of_a.swapaxes(-1, -2), sums.swapaxes(-1, -2)
+    lengths = scaling.norms(xp.ldexp(of_a, system.powers[..., None, :]), -1, keepdims=True)
+
+    def by_d(v: Block) -> Block:
+        v = normal @ (v + sums @ v)
+        return v + transposed @ v
+
+    def across(v: Block) -> Block:
+        turned = adjoint @ v
+        lowered = xp.ldexp(turned, near)
+        image = xp.ldexp(basis, near).swapaxes(-1, -2) @ lowered
+        found = turned + basis @ (image + inverse.sums @ image)
+        beside = xp.ldexp(diagonal, -near) * (diagonal * lowered).sum(axis=-2, keepdims=True)
+        return xp.minimum(found, beside)
+
+    y = y + transposed @ y + by_d(change)
+    length = lengths.swapaxes(-1, -2) @ y
+    h = across(y) + across(by_d(lengths)) * length
+    change = change + xp.minimum(of_a @ xp.ldexp(h, system.squared), lengths * length)
+    moved = rows @ (change + sums @ change) + h
+    moved = _with_underflow(xp, moved * _UP, some)
+    return _with_underflow(xp, xp.ldexp(moved, shift), some, lost=_LEAST)
 
 
 def _inverses(system: System) -> tuple[Block, Block]:
@@ -234,44 +311,9 @@ def _inverses(system: System) -> tuple[Block, Block]:
 
 
 def _of_factors(system: System) -> tuple[Block, Block]:
-    """Return the moduli of ``A^+`` and ``(A^H A)^-1`` with what the inverse of R leaves.
-
-    With X near ``R^-1``, ``B = A X`` and ``I - B^H B`` of norm g < 1 is ``A^+ = X (I + L) B^H`` and
-    ``(A^H A)^-1 = X (I + L) X^H``, L the sum of powers of ``I - B^H B``. More limbs where those of
-    the work leave a large g; infinite or NaN where no precision leaves less than 1.
-    """
-    field, xp = system.kind.is_complex, system.backend.xp
-    kind, factors = system.kind, system.factors
-    # Entries of the product with the roots are rounded.
-    of_root = 0.0 if system.root is None else 8 * precision_for(kind.limbs).eps
-    while True:
-        triangle = triangle_of(factors, system.caller, Checks(ignore=True), system.line)
-        x = triangle.solve(system.identity())
-        a = planes.widen(system.weighted_matrix, field, kind.limbs)
-        b = system.backend.matmul(a, x, kind=kind)
-        b_adjoint, x_adjoint = planes.adjoint(b, field), planes.adjoint(x, field)
-        unit = (8 * sum(a.shape[-2:]) + 64) * precision_for(kind.limbs).eps
-        size_x, size_b = system.size(x), system.size(b)
-        off = (unit + of_root) * (system.size(a) @ size_x) + unit * size_b
-        one = kind.identity(xp, b.shape[kind.lead : -2] + x.shape[-2:])
-        left = system.size(system.backend.matmul(b_adjoint, b, c=one, subtract=True, kind=kind))
-        turned_b = (size_b + off).swapaxes(-1, -2)
-        left = left + unit * (turned_b @ size_b + xp.eye(x.shape[-1]))
-        left = left + turned_b @ off + off.swapaxes(-1, -2) @ size_b
-        lengths = left.sum(axis=-1, keepdims=True)
-        norm = scaling.largest(lengths, (-2, -1), 0.0, keepdims=True)
-        more = precision_for(kind.limbs).next
-        if more.limbs == kind.limbs or fetch((norm < _SMALL).all())[0]:
-            break
-        kind = kind._replace(limbs=more.limbs)
-        factors = replace(system, kind=kind, a=a, root=None, report=None).factors
-    powers = left + lengths * scaling.largest(left, -2, 0.0, keepdims=True) / (1.0 - norm)
-    powers = xp.where(norm < 1.0, powers, xp.inf)
-    rows = system.size(system.backend.matmul(x, b_adjoint, kind=kind))
-    rows = rows + size_x @ (powers @ turned_b + off.swapaxes(-1, -2) + unit * turned_b)
-    normal = system.size(system.backend.matmul(x, x_adjoint, kind=kind))
-    normal = normal + size_x @ (powers + unit * xp.eye(x.shape[-1])) @ size_x.swapaxes(-1, -2)
-    return rows, normal
+    """Return the moduli of ``A^+`` and ``(A^H A)^-1`` from an inverse of R."""
+    found = near_inverse(system, system.weighted_matrix)
+    return found.pseudo_inverse(), found.normal()
 
 
 def _inverse_of(system: System, a: Block) -> ApproximateInverse | None:
@@ -291,7 +333,8 @@ def _of_float64(found: ApproximateInverse, a: Block) -> tuple[Block, Block]:
     unit = (sum(a.shape[-2:]) + 8) * (4 if a.dtype.kind == "c" else 1) * U
     one, sizes_x, sizes_a = xp.eye(a.shape[-1]), abs(x), abs(a)
     if found.is_square:
-        rows = sizes_x + (abs(one - x @ a) + unit * (sizes_x @ sizes_a)) @ sizes_x
+        left = abs(one - x @ a) + unit * (sizes_x @ sizes_a)
+        rows = sizes_x + sum_of_powers(xp, left) @ sizes_x + LEAST
         return rows, rows @ rows.swapaxes(-1, -2)
     adjoint, b = turned(x), a @ x
     b_adjoint = turned(b)
@@ -300,5 +343,7 @@ def _of_float64(found: ApproximateInverse, a: Block) -> tuple[Block, Block]:
     off = unit * (sizes_a @ sizes_x + abs(b))
     left = sizes @ off
     left = abs(one - b_adjoint @ b) + left + left.swapaxes(-1, -2)
-    rows = abs(x @ b_adjoint) + sizes_x @ (left @ sizes + off.swapaxes(-1, -2))
-    return rows, abs(x @ adjoint) + sizes_x @ ((left + unit * one) @ abs(adjoint))
+    left = sum_of_powers(xp, left + off.swapaxes(-1, -2) @ off)
+    turned_off = off.swapaxes(-1, -2)
+    rows = abs(x @ b_adjoint) + sizes_x @ (left @ (sizes + turned_off) + turned_off) + LEAST
+    return rows, abs(x @ adjoint) + sizes_x @ ((left + unit * one) @ abs(adjoint)) + LEAST

@@ -18,8 +18,9 @@ from mdqr._precision import Precision
 from mdqr.linalg._shared.caller import Caller
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.data_error import may_be_rounded
+from mdqr.linalg._shared.digits import digits_within
 from mdqr.linalg._shared.info import Info
-from mdqr.linalg._shared.operands import Inputs, data_precision, entry_unit
+from mdqr.linalg._shared.operands import Inputs, data_precision, entry_unit, precision_for
 from mdqr.linalg._shared.statistics import Measured, Statistics
 from mdqr.linalg._solve import singular_values
 from mdqr.linalg._solve.answer import Answer, Report, moduli
@@ -31,11 +32,14 @@ from mdqr.linalg._solve.data_error import (
     relative_error,
     solution_error,
 )
-from mdqr.linalg._solve.system import Scaled, System, sum_of_squares, take_rows
+from mdqr.linalg._solve.near_inverse import near_inverse
+from mdqr.linalg._solve.system import Scaled, System, sum_of_squares, take_rows, triangle_of
 from mdqr.linalg._solve.wide import Wide
 
 # Matrices with so many entries are factored for what is printed.
 _QUICK = 2**14
+# Relative errors of an inverse up to which its limbs are those of the work.
+_CLOSE = 2.0**-10
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,11 @@ class LstsqInfo(Statistics):
     history : numpy.ndarray
         Largest relative change of x in each refinement step, of the method with the most; empty
         where one kernel call took all.
+
+    Notes
+    -----
+    Near a singular matrix `covariance` and `standard_errors` take the inverse of R from more limbs;
+    they are NaN where the largest precision has no digits for it.
     """
 
     def __init__(self, fit: Fit) -> None:
@@ -195,7 +204,7 @@ class LstsqInfo(Statistics):
         (size,) = fit.system.checks.settle(fit.x[..., 0] if fit.is_vector else fit.x)
         with np.errstate(all="ignore"):
             relative = np.where(bound > 0, bound / size, 0.0)
-            return np.clip(-np.log10(relative), 0.0, self.digits)
+            return digits_within(relative, self.digits)
 
     @cached_property
     def _measured(self) -> Measured:
@@ -205,7 +214,7 @@ class LstsqInfo(Statistics):
         return Measured(
             system.backend,
             system.kind,
-            partial(_inverse, system),
+            partial(_inverse, system, fit.answer.condition),
             system.powers,
             (sum_of_squares(system, fit.r.block), fit.r.exponents),
             (rows - system.columns).astype(xp.float64)[..., None],
@@ -218,10 +227,21 @@ class LstsqInfo(Statistics):
 LstsqInfo.__module__ = "mdqr.linalg"
 
 
-def _inverse(system: System) -> Block:
-    """Return the inverse of R; of a wide system anything, as there are no degrees of freedom."""
-    one = system.identity()
-    return one if isinstance(system, Wide) else system.triangle.solve(one)
+def _inverse(system: System, condition: np.ndarray) -> Block:
+    """Return the inverse of R; of a wide system anything, as there are no degrees of freedom.
+
+    In more limbs where the condition takes most of those of the work, NaN where none suffice.
+    """
+    one, xp, kind = system.identity(), system.backend.xp, system.kind
+    if isinstance(system, Wide):
+        return one
+    unit = sum(system.a.shape[-2:]) * precision_for(kind.limbs).eps
+    if np.max(condition, initial=1.0) * unit < _CLOSE:
+        ignored = Checks(ignore=True)
+        return triangle_of(system.factors, system.caller, ignored, system.line).solve(one)
+    found = near_inverse(system, system.weighted_matrix)
+    known = xp.isfinite(found.sums).all(axis=(-2, -1), keepdims=True)
+    return xp.where(known, planes.narrow(found.x, kind.is_complex, kind.limbs), xp.nan)
 
 
 def _total(fit: Fit) -> tuple[Block, Block, Block]:

@@ -321,6 +321,11 @@ def matrix_power(a: Any, /, n: int, *, precision: Precision | str | None = None)
     numpy.linalg.LinAlgError
         If `n` is negative and a matrix is singular; see `mdqr.linalg.inv`.
 
+    Warns
+    -----
+    PrecisionWarning, DataPrecisionWarning
+        If `n` is negative, as `mdqr.linalg.inv`.
+
     Examples
     --------
     >>> import mdqr
@@ -332,7 +337,7 @@ def matrix_power(a: Any, /, n: int, *, precision: Precision | str | None = None)
     if given.ndim < 2 or given.shape[-1] != given.shape[-2]:
         raise np.linalg.LinAlgError(f"matrix_power wants square matrices; got shape {given.shape}")
     if exponent < 0:
-        given, exponent = inverse_for(Caller("matrix_power"), given), -exponent
+        given, exponent = inverse_for(Caller("matrix_power"), a, precision=precision), -exponent
     if not exponent:
         identity = filled.zeros_like(given)
         planes.set_unit_diagonal(identity._block, identity.is_complex)

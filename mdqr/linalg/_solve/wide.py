@@ -117,23 +117,6 @@ class Wide(System):
         inverse = self.tall.triangle.solve(self.tall.identity())
         return inverse, self.image(inverse, None, self.kind.limbs)
 
-    def beside(self, held: Block) -> Block:
-        """Return the roots of the diagonal of ``I - A^+ A``, as a column."""
-        xp, is_complex = self.backend.xp, self.kind.is_complex
-        kind = self.kind._replace(limbs=max(self.kind.limbs, 2))
-        rows = self.backend.ldexp(held, self.powers[..., :, None], is_complex=is_complex)
-        one = xp.ones((1, *planes.value_shape(rows, is_complex)[:-1], 1, 1))
-        share = self.backend.matmul(
-            rows[..., None, :],
-            rows[..., :, None],
-            conj_b=is_complex,
-            c=planes.complexify(one) if is_complex else one,
-            subtract=True,
-            kind=kind,
-        )
-        eps = rows.shape[-1] * precision_for(self.kind.limbs).eps
-        return (self.size(share)[..., 0] + eps) ** 0.5
-
     def _product(self, a: Block, x: Block, c: Block | None, limbs: int, *, adjoint: bool) -> Block:
         field = self.kind.is_complex
         a, x = planes.first_limbs(a, field, limbs), planes.first_limbs(x, field, limbs)

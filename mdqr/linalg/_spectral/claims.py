@@ -241,7 +241,7 @@ def of_singular(given: Held, again: Any) -> Proven:
         a, e, u, v = planes.adjoint(a, kind.is_complex), e.swapaxes(-1, -2), v, u
     backend = for_block(a)
     a, top = _near_one(backend, a, field)
-    e = np.ldexp(e, -top[:, None, None])
+    e = _ldexp(e, -top[:, None, None])
     s = planes.widen(backend.ldexp(host_block(given.values), -top[:, None]), False, kind.limbs)
     found = singular.sides(backend, Triples(a, u, s, v), kind)
     stored = singular.of_values(backend, s, found, kind)

@@ -13,6 +13,7 @@ from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.condition import condition, require_digits
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, where_not_finite
+from mdqr.linalg._shared.digits import digits_within
 from mdqr.linalg._shared.operands import square_of
 from mdqr.linalg._shared.statistics import Measured, Statistics
 from mdqr.linalg._update.arithmetic.matrices import adjoint_multiply, constants
@@ -183,8 +184,7 @@ class UpdatableLstsqInfo(Statistics):
         worst, bound, relative = Checks().settle(estimate, bound, relative)
         inputs = numbers.inputs
         full = digits_of(fit.engine) if inputs is None else float(inputs.precision.digits)
-        with np.errstate(divide="ignore"):
-            digits = np.clip(-np.log10(relative), 0.0, full)
+        digits = digits_within(relative, full)
         self.condition, self.bound_kind = float(worst), "estimated"
         self.method = self.iterations = None
         self.precision = numbers.result_precision

@@ -104,9 +104,16 @@ ANSWERS = (
 # For all data within their errors.
 _BY_FACTORS = (
     Tests(
-        "tests/solve/test_data_error.py::"
+        "tests/solve/test_data_error_singular.py::"
         "test_errors_of_inverses_that_most_of_the_precision_takes_are_in_the_bound",
         "all bits-{}",
+    ),
+)
+_SINGULAR = "tests/solve/test_data_error_singular.py::"
+_SHORT_BY_FACTORS = (
+    Tests(
+        _SINGULAR + "test_errors_of_shortest_solutions_near_singular_matrices_are_in_the_bound",
+        "half-{}",
     ),
 )
 _WITHIN = (data.TALL, data.SOLVE, data.INV)
@@ -120,6 +127,10 @@ DATA = (
     Mutant(_SOLVE + "data_error:_of_float64", _WITHIN, "0"),
     Mutant(_SOLVE + "data_error:_of_float64", _WITHIN, "1"),
     Mutant(_SOLVE + "data_error:moved_shortest", (data.WIDE,)),
+    Mutant(_SOLVE + "near_inverse:NearInverse.pseudo_inverse", _SHORT_BY_FACTORS),
+    Mutant(_SOLVE + "near_inverse:NearInverse.normal_times", _SHORT_BY_FACTORS),
+    Mutant(_SOLVE + "near_inverse:NearInverse.normal", _BY_FACTORS),
+    Mutant(_SOLVE + "data_error:_with_residuals", (data.TALL,)),
 )
 
 _DETERMINANT = Family("det", 25)

@@ -22,6 +22,7 @@ from mdqr.linalg._factor.determinants import elimination, exact
 from mdqr.linalg._factor.determinants.elimination import Elimination, Scaled
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.data_error import Errors, check_data_error, may_be_rounded, operand_errors
+from mdqr.linalg._shared.digits import digits_within
 from mdqr.linalg._shared.operands import (
     data_precision,
     entry_unit,
@@ -178,7 +179,7 @@ class Problem:
         if self.integers is None:
             (worst,) = fetch(scaling.largest(self.scaled.relative, None, -math.inf))
             if worst > self.target:
-                digits = min(max(0.0, -float(worst) * math.log10(2.0)), precision.digits)
+                digits = float(digits_within(np.exp2(worst), precision.digits))
                 warn_of_precision(
                     function,
                     f"{digits:.1f} of {precision.digits} digits are shown to be right: a matrix is "

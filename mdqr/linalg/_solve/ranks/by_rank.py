@@ -28,6 +28,7 @@ from mdqr.linalg._factor.qr import qr
 from mdqr.linalg._inverse.approximate_inverse import UP
 from mdqr.linalg._shared.caller import Caller
 from mdqr.linalg._shared.checks import Checks, fetch
+from mdqr.linalg._shared.digits import digits_within
 from mdqr.linalg._shared.operands import Inputs, gather
 from mdqr.linalg._solve.info import has_constant
 from mdqr.linalg._solve.ranks.info import Fitted, Ranked, RankInfo
@@ -146,7 +147,7 @@ def _digits(problem: DeficientProblem, bound: np.ndarray, size: np.ndarray) -> n
     """Return the digits that bounds show, and warn where a large component has few of them."""
     caller, precision = problem.caller, problem.inputs.precision
     with np.errstate(all="ignore"):
-        digits = np.clip(-np.log10(np.where(bound > 0, bound / size, 0.0)), 0, precision.digits)
+        digits = digits_within(np.where(bound > 0, bound / size, 0.0), precision.digits)
     largest = size.max(axis=-2, initial=0.0, keepdims=True)
     if not (bound <= _WARNED * precision.eps * largest).all():
         shown = float(digits[np.broadcast_to(size == largest, digits.shape)].min())

@@ -12,6 +12,7 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._inverse.approximate_inverse import UP
 from mdqr.linalg._shared.caller import LSTSQ
 from mdqr.linalg._shared.checks import Checks, fetch
+from mdqr.linalg._shared.digits import digits_within
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.answer import Answer, Report, moduli
 from mdqr.linalg._solve.problem import SMALL
@@ -92,7 +93,7 @@ class SmallAnswer(Answer):
         with np.errstate(all="ignore"):
             bound = np.where(cut > 0, (bound + cut) * UP, bound)
             relative = np.where(bound > 0, bound / size, 0.0)
-            digits = np.clip(-np.log10(relative * UP), 0.0, float(precision.digits))
+            digits = digits_within(relative * UP, float(precision.digits))
         return Report(bound, digits, np.empty(0))
 
     def _cut(self) -> Block:
