@@ -14,6 +14,7 @@ GROUPS = {
     "cpu": "cpu.speed",
     "accuracy": "cpu.accuracy",
     "fits": "cpu.fits",
+    "nonlinear": "cpu.nonlinear",
     "systems": "cpu.systems",
     "dense": "cpu.dense",
     "products": "cpu.products",

@@ -44,7 +44,7 @@ LAYERS = """
     mdqr.linalg._solve  mdqr.linalg._general  mdqr.linalg._roots  mdqr.linalg._update
     mdqr.linalg  mdqr.config  mdqr.plot
     mdqr.array_api
-    mdqr.tensorcore  mdqr.series
+    mdqr.tensorcore  mdqr.series  mdqr.optimize
     mdqr.testing
     mdqr._cli  mdqr.__main__
 """
@@ -125,6 +125,9 @@ SMALLER_FILES = {
     "mdqr/linalg/_general/regularity.py": "a proof in integers, beside what computes in limbs",
     "mdqr/linalg/_solve/solvers/ladder.py": "one solver, one module",
     "mdqr/_backend/float_panels.py": "sizes that NumPy's and CUDA's panels share",
+    "mdqr/optimize/_model/noise.py": "one measurement, under derivatives and solver",
+    "mdqr/optimize/_solver/linear.py": "what the descent solves for",
+    "mdqr/optimize/_solver/problem.py": "what all parts of the solver share",
     "mdqr/series/_analysis/units.py": "the unit that radii and approximants share",
     "mdqr/series/_arithmetic/convert.py": "what series are to a reader",
     "mdqr/series/_solver/newton.py": "one algorithm, the check of another",

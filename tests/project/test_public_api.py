@@ -21,6 +21,7 @@ MODULES = {
     for name in (
         "mdqr",
         "mdqr.linalg",
+        "mdqr.optimize",
         "mdqr.tensorcore",
         "mdqr.plot",
         "mdqr.series",
@@ -52,6 +53,7 @@ PROMISED = {
     """,
     "mdqr.series": "System PowerSeries newton_series pade radius track plot",
     "mdqr.series.plot": "coefficients domb_sykes poles convergence",
+    "mdqr.optimize": "least_squares curve_fit OptimizeResult CurveFitResult FitInfo",
     "mdqr.plot": "digits singular_values poles refinement residuals convergence",
     "mdqr.tensorcore": "qr orthogonalize lstsq lowrank blocked_householder",
     "mdqr.random": "uniform normal",
@@ -90,7 +92,7 @@ def test_all_is_complete_and_true(name):
 
 
 def test_dir_shows_the_public_names():
-    lazy = {"array_api", "config", "linalg", "plot", "series", "tensorcore", "testing"}
+    lazy = {"array_api", "config", "linalg", "optimize", "plot", "series", "tensorcore", "testing"}
     assert set(dir(mdqr)) == {*mdqr.__all__, *lazy, "__version__"}
     for name in (*lazy - {"array_api"}, "random"):
         module = importlib.import_module(f"mdqr.{name}")
@@ -230,6 +232,8 @@ CALLS = {
     "mdqr.linalg.qr_update": "Q R u v",
     "mdqr.linalg.repair": "a Q R",
     "mdqr.linalg.UpdatableLstsq": "a b",
+    "mdqr.optimize.least_squares": "fun x0 jac bounds",
+    "mdqr.optimize.curve_fit": "f xdata ydata p0 sigma absolute_sigma check_finite bounds method",
     "mdqr.random.uniform": "shape",
     "mdqr.testing.matrix": "kind m n",
 }

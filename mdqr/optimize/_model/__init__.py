@@ -1,0 +1,1 @@
+"""The function of a fit: its values, derivatives, rounding errors, bounds and loss."""

@@ -1,0 +1,218 @@
+"""First and second derivatives of residuals, by differences of a length that fits the precision.
+
+A forward difference over ``h`` has the errors ``h f'' / 2 + 2 e / h`` where f has the rounding
+errors e. With ``h = sqrt(unit)``, relative to the parameter, half of the digits of f are right: a
+function evaluated in the next higher precision gives all digits of its own. In the highest one, a
+central difference of 12 points over ``h = unit^(1/13)`` has errors of ``unit^(12/13)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from math import factorial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import mdqr
+from mdqr._array.array import MDArray
+from mdqr._precision import Precision
+from mdqr.optimize._model.box import Box
+from mdqr.optimize._model.function import Function
+from mdqr.optimize._model.noise import Noise
+
+_HALF = 6  # points on a side of a central difference
+
+
+class Jacobian(NamedTuple):
+    """Derivatives of m residuals, ``(m, n)``, and estimated bounds of their errors, float64."""
+
+    values: MDArray
+    errors: np.ndarray
+
+
+class Curvature(NamedTuple):
+    """Second derivatives: a weighted sum over the residuals, ``(n, n)``, and its errors.
+
+    `diagonal` has the moduli of second derivatives of each residual by one parameter, ``(m, n)``.
+    """
+
+    sums: MDArray
+    diagonal: np.ndarray
+    errors: np.ndarray
+
+
+class Differences:
+    """Derivatives of a function by differences.
+
+    `unit` are its rounding errors relative to its values, `noise` the errors of each residual.
+    """
+
+    name = "differences"
+
+    def __init__(self, function: Function, box: Box) -> None:
+        self.function, self.box = function, box
+        self.njev = 0
+
+    def jacobian(
+        self, x: MDArray, r: MDArray | None, sizes: np.ndarray, unit: float, noise: Any = 0.0
+    ) -> tuple[MDArray, Jacobian]:
+        """Return the residuals and their Jacobian, by forward differences."""
+        self.njev += 1
+        steps = sizes * _power(unit, 1, 2)
+        steps = steps * self.box.signs(x, steps)
+        moved = x + mdqr.array(np.diag(steps), precision=x.precision)
+        if r is None:
+            values = self.function.at_all(mdqr.concatenate([x[None], moved]), x.precision)
+            r, values = values[0], values[1:]
+        else:
+            values = self.function.at_all(moved, x.precision)
+        lengths = _diagonal(moved) - x
+        found = ((values - r) / lengths[:, None]).T
+        return r, Jacobian(found, 2.0 * np.asarray(noise)[..., None] / np.abs(steps))
+
+    def central(
+        self, x: MDArray, sizes: np.ndarray, unit: float, noise: np.ndarray
+    ) -> Jacobian | None:
+        """Return the Jacobian by differences of high order, or None where the box is too narrow."""
+        self.njev += 1
+        order, n = 2 * _HALF, x.shape[0]
+        h = sizes * _power(unit, 1, order + 1)
+        near = x.to_numpy()
+        if np.any(near - _HALF * h < self.box.low) or np.any(near + _HALF * h > self.box.high):
+            return None
+        offsets = np.concatenate([np.arange(1, _HALF + 1), -np.arange(1, _HALF + 1)])
+        moves = offsets[:, None, None] * np.diag(h)
+        points = (x + mdqr.array(moves.reshape(-1, n), precision=x.precision)).reshape(-1, n)
+        values = self.function.at_all(points, x.precision).reshape(order, n, -1)
+        odd = (values[:_HALF] - values[_HALF:]) / mdqr.array(2.0 * h, precision=x.precision)[
+            :, None
+        ]
+        found, lower = (
+            (mdqr.array(list(_weights(half)), precision=x.precision)[:, None, None] * odd[:half])
+            .sum(axis=0)
+            .T
+            for half in (_HALF, _HALF - 1)
+        )
+        # The formula of the next lower order is wrong by more than this one.
+        errors = np.abs((found - lower).to_numpy()) + 2.0 * noise[:, None] / h
+        return Jacobian(found, errors)
+
+    def second(
+        self, x: MDArray, r: MDArray, sizes: np.ndarray, unit: float
+    ) -> tuple[MDArray, tuple[np.ndarray, np.ndarray], np.ndarray]:
+        """Return second derivatives ``(pairs, m)``, the pairs ``j <= k``, and the steps."""
+        n = x.shape[0]
+        steps = sizes * _power(unit, 1, 3)
+        steps = steps * self.box.signs(x, 2.0 * steps)
+        rows, columns = np.triu_indices(n)
+        moves = np.zeros((n + rows.size, n))
+        moves[np.arange(n), np.arange(n)] = steps
+        np.add.at(moves, (n + np.arange(rows.size), rows), steps[rows])
+        np.add.at(moves, (n + np.arange(rows.size), columns), steps[columns])
+        points = x + mdqr.array(moves, precision=x.precision)
+        values = self.function.at_all(points, x.precision)
+        single, double = values[:n] - r, values[n:] - r
+        found = (double - single[rows] - single[columns]) / (steps[rows] * steps[columns])[:, None]
+        return found, (rows, columns), steps
+
+    def curvature(
+        self, x: MDArray, r: MDArray, weights: MDArray, sizes: np.ndarray, noise: Noise
+    ) -> Curvature:
+        """Return ``sum_i weights_i r_i''``."""
+        found, (rows, columns), steps = self.second(x, r, sizes, noise.unit)
+        n = x.shape[0]
+        sums, moduli = found @ weights, np.abs(weights.to_numpy())
+        place = np.empty((n, n), dtype=int)
+        place[rows, columns] = place[columns, rows] = np.arange(rows.size)
+        near = np.abs(found.to_numpy())
+        # The next term of the series, as if third derivatives were of the size of the second ones.
+        errors = noise.unit ** (1 / 3) * (near @ moduli)[place]
+        errors += 4.0 * (moduli @ noise.absolute) / np.abs(steps[:, None] * steps)
+        return Curvature(sums[place], near[place.diagonal()].T, errors)
+
+
+class Given(Differences):
+    """Derivatives by the caller's function, and second ones by differences of those."""
+
+    name = "jac"
+
+    def __init__(
+        self, function: Function, box: Box, jac: Callable[[MDArray, Precision], MDArray]
+    ) -> None:
+        super().__init__(function, box)
+        self._jac = jac
+
+    def jacobian(
+        self, x: MDArray, r: MDArray | None, sizes: np.ndarray, unit: float, noise: Any = 0.0
+    ) -> tuple[MDArray, Jacobian]:
+        """Return the residuals and the caller's Jacobian."""
+        if r is None:
+            r = self.function.at(x, x.precision)
+        found = self._at(x)
+        errors = 16.0 * max(unit, x.precision.eps) * np.abs(found.to_numpy())
+        return r, Jacobian(found, errors)
+
+    def central(
+        self, x: MDArray, sizes: np.ndarray, unit: float, noise: np.ndarray
+    ) -> Jacobian | None:
+        """Return None: the caller's is as precise as the function."""
+        return None
+
+    def curvature(
+        self, x: MDArray, r: MDArray, weights: MDArray, sizes: np.ndarray, noise: Noise
+    ) -> Curvature:
+        """Return ``sum_i weights_i r_i''`` by differences of ``J^T weights``."""
+        steps = sizes * _power(noise.unit, 1, 2)
+        steps = steps * self.box.signs(x, steps)
+        moved = x + mdqr.array(np.diag(steps), precision=x.precision)
+        jacobian = self._at(x)
+        base = jacobian.T @ weights
+        lengths = _diagonal(moved) - x
+        rows = [(self._at(point).T @ weights - base) for point in moved]
+        found = mdqr.stack(rows) / lengths[:, None]
+        products = np.abs(jacobian.to_numpy()).T @ np.abs(weights.to_numpy())
+        errors = 16.0 * noise.unit**0.5 * (products / sizes[:, None] + np.abs(found.to_numpy()))
+        diagonal = np.zeros((r.shape[0], x.shape[0]))
+        return Curvature((found + found.T) * 0.5, diagonal, errors + errors.T)
+
+    def _at(self, x: MDArray) -> MDArray:
+        self.njev += 1
+        found = self._jac(x, x.precision)
+        shape = (self.function.count, x.shape[0])
+        if found.is_complex:
+            found = mdqr.concatenate([found.real, found.imag])
+            shape = (2 * shape[0], shape[1])
+        if found.shape != shape:
+            raise ValueError(
+                f"{self.function.name}: `jac` must return an array of shape {shape}, one row for "
+                f"each residual; got {found.shape}"
+            )
+        if not bool(mdqr.isfinite(found).all()):
+            raise ValueError(
+                f"{self.function.name}: `jac` returned NaN or infinity at x = "
+                f"{x.to_numpy().tolist()}; correct it, or leave it out for differences"
+            )
+        return found if self.function.scale == 1.0 else found * self.function.scale
+
+
+def _power(unit: float, over: int, under: int) -> float:
+    """Return the power of two next to ``unit**(over / under)``."""
+    return float(2.0 ** round(np.log2(unit) * over / under))
+
+
+def _diagonal(a: MDArray) -> MDArray:
+    index = np.arange(a.shape[0])
+    return a[index, index]
+
+
+@cache
+def _weights(half: int) -> tuple[Fraction, ...]:
+    """Return the weights of ``f(x + k h) - f(x - k h)`` over ``2 h``, k = 1, 2 ... `half`."""
+    top = factorial(half) ** 2
+    return tuple(
+        Fraction(2 * (-1) ** (k + 1) * top, k * factorial(half - k) * factorial(half + k))
+        for k in range(1, half + 1)
+    )

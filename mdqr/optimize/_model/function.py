@@ -1,0 +1,139 @@
+"""The caller's function: residuals at one point, or at many in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import mdqr
+from mdqr._array.array import MDArray
+from mdqr._precision import Precision
+
+# Values of one call at two shapes of parameters agree but for so many units of the last place.
+_SAME = 2.0**12
+
+
+class Function:
+    """Residuals as a real function of n parameters, in any precision.
+
+    Parameters
+    ----------
+    name : str
+        The public function, for messages.
+    values : callable
+        Called as ``values(parameters, precision)``; returns what the caller's function returns.
+        Parameters are ``(n,)``, or ``(n, k, 1)`` for k points, if the function broadcasts.
+    residuals : callable
+        Called as ``residuals(values, precision)`` with an array ``(..., m)``; returns residuals of
+        that shape.
+
+    Attributes
+    ----------
+    nfev, evaluations : int
+        Points that were tried, and all at which the function was evaluated.
+    broadcasts : bool or None
+        Whether one call takes many points; None until that was tried.
+    most : Precision or None
+        The highest precision of returned values.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        values: Callable[[MDArray, Precision], Any],
+        residuals: Callable[[MDArray, Precision], MDArray],
+    ) -> None:
+        self.name, self._values, self._residuals = name, values, residuals
+        self.nfev = self.evaluations = 0
+        self.broadcasts: bool | None = None
+        self.most: Precision | None = None
+        self.count = 0  # of values, once known
+        self.is_complex = False
+        self.scale = 1.0
+
+    def at(self, x: MDArray, precision: Precision) -> MDArray:
+        """Return the residuals at one point, ``(m,)``."""
+        values = self._single(x, precision)
+        if self.count and values.shape[-1] != self.count:
+            raise ValueError(
+                f"{self.name}: the function returned {values.shape[-1]} values, and "
+                f"{self.count} at the start; it must always return as many"
+            )
+        self.count = values.shape[-1]
+        return self._finished(values, precision)
+
+    def at_all(self, points: MDArray, precision: Precision) -> MDArray:
+        """Return the residuals at the rows of `points`, ``(k, m)``, in one call if possible."""
+        if self.broadcasts is not False:
+            values = self._together(points, precision)
+            if values is not None:
+                return self._finished(values, precision)
+        return self._finished(self._one_by_one(points, precision), precision)
+
+    def _finished(self, values: MDArray, precision: Precision) -> MDArray:
+        r = self._residuals(values, precision)
+        if r.is_complex or self.is_complex:
+            self.is_complex = True
+            r = mdqr.concatenate([r.real, r.imag], axis=-1)
+        return r if self.scale == 1.0 else r * self.scale
+
+    def _single(self, x: MDArray, precision: Precision) -> MDArray:
+        self.evaluations += 1
+        found = self._converted(self._values(x, precision), precision)
+        if found.ndim > 1:
+            raise ValueError(
+                f"{self.name}: `fun` must return at most 1-d array_like; got shape {found.shape}"
+            )
+        return found.reshape(-1)
+
+    def _one_by_one(self, points: MDArray, precision: Precision) -> MDArray:
+        return mdqr.stack([self._single(x, precision) for x in points])
+
+    def _together(self, points: MDArray, precision: Precision) -> MDArray | None:
+        """Return values at many points from one call, or None where the function does not."""
+        k = points.shape[0]
+        try:
+            found = self._converted(self._values(points.T[..., None], precision), precision)
+        except Exception:
+            if self.broadcasts:
+                raise
+            self.broadcasts = False
+            return None
+        if found.shape == (self.count, k, 1):
+            found = found[..., 0].T
+        if self.broadcasts is None:
+            self.broadcasts = found.shape == (k, self.count) and self._agrees(
+                found, points, precision
+            )
+        if not self.broadcasts:
+            return None
+        self.evaluations += k
+        return found
+
+    def _agrees(self, found: MDArray, points: MDArray, precision: Precision) -> bool:
+        """Return whether single calls give the same values, so that rows belong to points."""
+        single = self._one_by_one(points, precision)
+        difference, size = abs(found - single).to_numpy(), abs(single).to_numpy()
+        with np.errstate(invalid="ignore"):
+            near = difference <= _SAME * precision.eps * np.max(size, axis=-1, keepdims=True)
+        return bool(np.all(near | ~np.isfinite(size)))
+
+    def _converted(self, values: Any, precision: Precision) -> MDArray:
+        """Return what the caller's function returned as an array of the precision."""
+        if not isinstance(values, MDArray):
+            values = self._array(values, precision)
+        if self.most is None or values.precision > self.most:
+            self.most = values.precision
+        return values if values.precision is precision else values.astype(precision)
+
+    def _array(self, values: Any, precision: Precision) -> MDArray:
+        if values is None:
+            raise TypeError(f"{self.name}: the function returned None; return the values")
+        if isinstance(values, (list, tuple)) and any(isinstance(v, MDArray) for v in values):
+            return mdqr.array(values)
+        array = np.asarray(values)
+        if array.dtype.kind in "fc":
+            return mdqr.array(array, precision=mdqr.d)
+        return mdqr.array(values, precision=precision)

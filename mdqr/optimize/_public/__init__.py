@@ -1,0 +1,1 @@
+"""The public functions and their results."""

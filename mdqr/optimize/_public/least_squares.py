@@ -1,0 +1,314 @@
+"""Nonlinear least squares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import mdqr
+from mdqr._array.array import MDArray
+from mdqr._core.promotion import precisions_in
+from mdqr._precision import Precision, as_precision
+from mdqr.optimize._model.box import Box, box_of
+from mdqr.optimize._model.derivatives import Differences, Given
+from mdqr.optimize._model.function import Function
+from mdqr.optimize._model.loss import loss_of
+from mdqr.optimize._public.report import result_of
+from mdqr.optimize._public.result import OptimizeResult
+from mdqr.optimize._solver.problem import Problem, Stopped
+from mdqr.optimize._solver.solve import solve
+
+_DIFFERENCES = ("2-point", "3-point", "cs")
+_NOT_NEEDED = (
+    *("diff_step", "ftol", "gtol", "jac_sparsity", "tr_options"),
+    *("tr_solver", "verbose", "workers", "xtol"),
+)
+
+
+def least_squares(
+    fun: Callable[..., Any],
+    x0: Any,
+    jac: Any = None,
+    bounds: Any = (-np.inf, np.inf),
+    *,
+    x_scale: Any = None,
+    loss: str = "linear",
+    f_scale: Any = 1.0,
+    max_nfev: int | None = None,
+    callback: Callable[[OptimizeResult], Any] | None = None,
+    args: tuple[Any, ...] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    linear: Sequence[int] | None = None,
+    precision: Precision | str | None = None,
+    **others: Any,
+) -> OptimizeResult:
+    """Minimise a sum of squares of nonlinear functions, to all digits of a precision.
+
+    Parameters
+    ----------
+    fun : callable
+        Called as ``fun(x, *args, **kwargs)`` with an `MDArray` ``(n,)``; returns the residuals,
+        ``(m,)``, real or complex. It is evaluated in dd, qd and od, so it must compute in the
+        precision of x: with functions of mdqr, decimal strings and `mdqr.pi`. Where it broadcasts,
+        one call gets many points, as an array ``(n, k, 1)``; that is tried, and checked, once.
+    x0 : array_like
+        The starting point, ``(n,)`` or a number; real.
+    jac : callable, optional
+        Called as `fun`; returns the Jacobian ``(m, n)``. By default, and for SciPy's "2-point",
+        "3-point" and "cs", derivatives are differences in a higher precision.
+    bounds : pair of array_like, optional
+        Lower and upper bounds, or an object with `lb` and `ub`. `fun` is called inside of them.
+    x_scale : array_like or "jac", optional
+        Scales of the parameters in the first phase; by default the norms of the columns of the
+        Jacobian, which is "jac".
+    loss : {"linear", "soft_l1", "huber", "cauchy", "arctan"}, optional
+        What is summed, SciPy's `rho`; "linear" are squares. Of complex residuals the real and the
+        imaginary part count as two.
+    f_scale : float, optional
+        The residual at which a loss begins to differ from squares.
+    max_nfev : int, optional
+        How many points may be tried, 10,000 by default.
+    callback : callable, optional
+        Called as ``callback(intermediate_result=result)`` or ``callback(x)``, by the name of its
+        parameter as in SciPy, after each step; `result` has `x`, `fun`, `cost` and `nit`.
+        StopIteration ends the fit.
+    args, kwargs : tuple, dict, optional
+        More arguments of `fun` and `jac`.
+    linear : sequence of int, optional
+        Parameters in which `fun` is linear. By default they are found; ``[]`` is none.
+    precision : Precision or str, optional
+        The precision of the result; by default the highest of `x0` and of what `fun` returns.
+    **others
+        SciPy's options that are not needed; they raise TypeError.
+
+    Returns
+    -------
+    OptimizeResult
+        SciPy's items, and `info`.
+
+    Raises
+    ------
+    TypeError
+        If `fun` or `callback` cannot be called, or an option is unknown.
+    ValueError
+        If `x0` is complex, empty, not finite or outside of the bounds, bounds do not fit, residuals
+        are not finite in the initial point, or shapes change between calls.
+
+    Warns
+    -----
+    PrecisionWarning
+        If no minimum was found, or it is not unique, with the parameter.
+
+        If `fun` rounds to float64 or to another precision lower than its parameters'.
+
+        If less than half of the digits are correct.
+
+    Notes
+    -----
+    **The basin.** Levenberg and Marquardt's method, with residuals and Jacobians in dd. Columns are
+    scaled by their largest norms (J. J. More 1978), the damping follows the ratio of gains (H. B.
+    Nielsen 1999), steps are projected on the bounds (C. Kanzow, N. Yamashita, M. Fukushima 2004).
+    Attempts with other dampings and starting points follow where one fails; in these, parameters in
+    which `fun` is linear are solved for (variable projection, G. Golub and V. Pereyra 1973).
+
+    **The digits.** Newton's method on the gradient, the function evaluated in qd, then in the
+    next precision above the result's, where differences over half of the digits are accurate to
+    all digits of the result. Above od no precision follows: differences of 12 points give about
+    110 digits, times the conditioning. Second derivatives are differences, too.
+
+    **The bound** is an estimate: twice the last step, ``abs(H^-1)`` times the errors of the
+    gradient, and the rounding of x. The errors of the function are measured by a table of
+    differences (J. J. More and S. M. Wild 2011), the errors of the Jacobian are two of them over
+    the step and the next term of the series. Which minimum is found cannot be certified.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> t = mdqr.array(["0", "0.5", "1", "1.5", "2"], precision=mdqr.qd)
+    >>> y = mdqr.array(["2.1", "1.3", "0.7", "0.5", "0.2"], precision=mdqr.qd)
+    >>> fit = mdqr.optimize.least_squares(lambda b: b[0] * mdqr.exp(-b[1] * t) - y, [1, 1])
+    >>> fit.x.to_strings(20).tolist()
+    ['2.1149756235661060400', '1.0433220815935927054']
+    >>> bool(fit.info.digits.min() > 60)
+    True
+    """
+    name = "least_squares"
+    if others:
+        raise TypeError(unknown_option(name, others))
+    if not callable(fun):
+        raise TypeError(f"{name}: `fun` must be callable; got {type(fun).__name__}")
+    options = dict(kwargs or {})
+
+    def values(x: MDArray, precision: Precision) -> Any:
+        return fun(x, *args, **options)
+
+    function = Function(name, values, lambda r, precision: r)
+    start, work = start_of(name, x0, precision)
+    if precision is None:
+        function.at(start.astype(work), work)
+        work = max(work, function.most or work)
+    given = jac_of(name, jac)
+    if given is not None:
+        checked = given
+        given = lambda x, p: as_values(checked(x, *args, **options), p)  # noqa: E731
+    problem = problem_of(
+        function,
+        start,
+        work,
+        given,
+        bounds,
+        names=[f"x[{j}]" for j in range(start.size)],
+        x_scale=x_scale,
+        loss=loss,
+        f_scale=f_scale,
+        max_nfev=max_nfev,
+        callback=callback,
+        linear=linear,
+    )
+    return result_of(problem, solve(problem, start.astype(mdqr.dd)))
+
+
+def start_of(name: str, x0: Any, precision: Precision | str | None) -> tuple[MDArray, Precision]:
+    """Return the starting point in the highest precision, and the precision of the result."""
+    found = as_precision(precision) if precision is not None else None
+    held = (x0.precision,) if isinstance(x0, MDArray) else precisions_in(x0)
+    work = found or max(held, default=mdqr.d)
+    try:
+        start = mdqr.array(x0, precision=mdqr.od)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name}: `x0` does not hold numbers ({error})") from None
+    if start.is_complex:
+        raise ValueError(f"{name}: `x0` must be real; give real and imaginary parts as parameters")
+    if start.ndim > 1:
+        raise ValueError(f"{name}: `x0` must have at most 1 dimension; got shape {start.shape}")
+    if not start.size:
+        raise ValueError(f"{name}: `x0` is empty; give a starting value for each parameter")
+    start = start.reshape(-1)
+    if not bool(mdqr.isfinite(start).all()):
+        raise ValueError(f"{name}: `x0` is not finite: {start.to_numpy().tolist()}")
+    return start, work
+
+
+def jac_of(name: str, jac: Any) -> Callable[..., Any] | None:
+    """Return the caller's Jacobian, or None for differences."""
+    if jac is None or (isinstance(jac, str) and jac in _DIFFERENCES):
+        return None
+    if not callable(jac):
+        raise ValueError(
+            f"{name}: `jac` must be None, one of {_DIFFERENCES}, or callable; got {jac!r}"
+        )
+    return jac
+
+
+def as_values(values: Any, precision: Precision) -> MDArray:
+    """Return what a function of the caller returned, in a precision."""
+    return mdqr.array(values, precision=precision)
+
+
+def problem_of(
+    function: Function,
+    start: MDArray,
+    precision: Precision,
+    jac: Callable[[MDArray, Precision], MDArray] | None,
+    bounds: Any,
+    *,
+    names: list[str],
+    x_scale: Any,
+    loss: str,
+    f_scale: Any,
+    max_nfev: int | None,
+    callback: Any,
+    linear: Sequence[int] | None,
+) -> Problem:
+    """Return a problem from the options, which are checked."""
+    name, n = function.name, start.shape[0]
+    box: Box = box_of(name, bounds, n, mdqr.od)
+    if not box.holds(start):
+        j = int(np.flatnonzero(~np.asarray((start >= box.lower) & (start <= box.upper)))[0])
+        raise ValueError(f"{name}: `x0` is infeasible: {names[j]} is outside of its bounds")
+    if max_nfev is not None and not (isinstance(max_nfev, (int, np.integer)) and max_nfev > 0):
+        raise ValueError(f"{name}: `max_nfev` must be None or a positive integer; got {max_nfev!r}")
+    chosen = loss_of(name, loss, f_scale)
+    r = function.at(start.astype(mdqr.dd), mdqr.dd)
+    if not r.shape[0]:
+        raise ValueError(f"{name}: `fun` returned no residuals")
+    if not bool(mdqr.isfinite(r).all()):
+        raise ValueError(f"{name}: Residuals are not finite in the initial point")
+    largest = float(np.max(np.abs(r.to_numpy())))
+    # Sums of squares stay within the range of doubles.
+    function.scale = (
+        2.0 ** -round(np.log2(largest)) if not 1e-60 < largest < 1e60 and largest else 1.0
+    )
+    kind = Differences(function, box) if jac is None else Given(function, box, jac)
+    return Problem(
+        function,
+        kind,
+        box,
+        chosen,
+        precision,
+        names,
+        _linear_of(name, linear, n),
+        _scale_of(name, x_scale, n),
+        10_000 if max_nfev is None else int(max_nfev),
+        _callback_of(name, callback, function),
+    )
+
+
+def _linear_of(name: str, linear: Sequence[int] | None, n: int) -> list[int] | None:
+    if linear is None:
+        return None
+    chosen = [int(j) for j in linear]
+    if any(not 0 <= j < n for j in chosen) or len(set(chosen)) < len(chosen):
+        raise ValueError(f"{name}: `linear` must be different indices below {n}; got {chosen}")
+    return chosen
+
+
+def _scale_of(name: str, x_scale: Any, n: int) -> np.ndarray | None:
+    if x_scale is None or (isinstance(x_scale, str) and x_scale == "jac"):
+        return None
+    try:
+        scale = np.broadcast_to(np.asarray(x_scale, dtype=float), (n,)).copy()
+    except (TypeError, ValueError):
+        scale = np.zeros(1)
+    if not np.all(np.isfinite(scale) & (scale > 0)):
+        raise ValueError(
+            f"{name}: `x_scale` must be 'jac' or array_like with positive numbers, one a parameter"
+        )
+    return scale
+
+
+def _callback_of(name: str, callback: Any, function: Function) -> Any:
+    """Return what the solver calls after a step."""
+    if callback is None:
+        return None
+    if not callable(callback):
+        raise TypeError(f"{name}: `callback` must be callable; got {type(callback).__name__}")
+    code = getattr(callback, "__code__", None)
+    takes_result = code is not None and "intermediate_result" in code.co_varnames
+    count = 0
+
+    def report(x: MDArray, r: MDArray, cost: MDArray) -> None:
+        nonlocal count
+        count += 1
+        try:
+            if takes_result:
+                fun, half = r / function.scale, cost * 0.5 / function.scale / function.scale
+                callback(intermediate_result=OptimizeResult(x=x, fun=fun, cost=half, nit=count))
+            else:
+                callback(x)
+        except StopIteration:
+            raise Stopped(-2) from None
+
+    return report
+
+
+def unknown_option(name: str, others: Mapping[str, Any]) -> str:
+    first = next(iter(others))
+    if first in _NOT_NEEDED:
+        return (
+            f"{name}: {first} is not needed: derivatives and tolerances follow from the precision; "
+            "leave it out"
+        )
+    return f"{name}() got an unexpected keyword argument {first!r}"

@@ -1,0 +1,173 @@
+"""From the end of a fit to its result, and the warnings that belong to it."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+import mdqr
+from mdqr._array.array import MDArray
+from mdqr._errors import place_of_least, warn_of_precision
+from mdqr.optimize._model.noise import Noise
+from mdqr.optimize._public.result import FitInfo, OptimizeResult
+from mdqr.optimize._solver.problem import Problem
+from mdqr.optimize._solver.solve import CONVERGED, FLAT, LIMIT, STOPPED, Outcome, dependent
+
+_MESSAGES = {
+    CONVERGED: "Newton's steps have fallen to the rounding errors: converged to all digits.",
+    FLAT: "The gradient is zero, and the Jacobian is singular: the minimum is not unique.",
+    LIMIT: "The maximum number of function evaluations is exceeded.",
+    STOPPED: "`callback` raised StopIteration.",
+}
+_NONE = "No minimum was found"
+_FLOAT64 = (
+    "look for np.pi, math.exp, float() or to_numpy() in it, and take mdqr.pi, mdqr.exp and "
+    "decimal strings"
+)
+
+
+def result_of(
+    problem: Problem,
+    outcome: Outcome,
+    *,
+    data_errors: np.ndarray | None = None,
+    total: MDArray | None = None,
+) -> OptimizeResult:
+    """Return the result of a fit, and warn of what it does not have.
+
+    `data_errors` are errors of the residuals by the errors of the data, float64 ``(m,)``.
+    """
+    p, scale, found = problem.precision, problem.function.scale, outcome.minimum
+    end = found if found is not None else outcome.point
+    weighted, curvature = problem.loss.weights(end.r, scale)
+    gradient, jacobian = end.jacobian.T @ weighted, end.jacobian
+    if curvature is not None:
+        jacobian = jacobian * mdqr.sqrt(mdqr.maximum(curvature, 0))[:, None]
+    x, r, jacobian = end.x.astype(p), end.r.astype(p) / scale, jacobian.astype(p) / scale
+    free = found.free if found is not None else np.ones(x.size, dtype=bool)
+    message = _message(problem, outcome)
+    result = OptimizeResult(
+        x=x,
+        cost=problem.loss.cost(end.r, scale).astype(p) * 0.5 / scale / scale,
+        fun=_as_complex(problem, r),
+        jac=_as_complex(problem, jacobian),
+        grad=gradient.astype(p) / scale / scale,
+        optimality=float(np.max(np.abs(gradient.to_numpy()[free]), initial=0.0)) / scale / scale,
+        active_mask=problem.box.mask(x),
+        nfev=problem.function.nfev,
+        njev=problem.derivatives.njev,
+        status=outcome.status,
+        success=outcome.status > 0,
+        message=message,
+        info=_info(problem, outcome, x, (jacobian, r), data_errors, total),
+    )
+    _warn(problem, outcome, result, message)
+    return result
+
+
+def _info(
+    problem: Problem,
+    outcome: Outcome,
+    x: MDArray,
+    linearised: tuple[MDArray, MDArray],
+    data_errors: np.ndarray | None,
+    total: MDArray | None,
+) -> FitInfo:
+    """Return the report on digits and statistics."""
+    p, found = problem.precision, outcome.minimum
+    size = np.abs(x.to_numpy())
+    bound = np.full(size.shape, np.inf)
+    if found is not None:
+        bound = found.error + p.eps * size
+        bound[(size == 0) & ~found.free] = 0.0
+    moved = _moved(outcome, problem, data_errors)
+    history = np.array(found.history if found is not None else [])
+    info = FitInfo(
+        p,
+        size,
+        bound,
+        bound + moved,
+        linearised,
+        total,
+        method="newton" if found is not None else "levenberg-marquardt",
+        iterations=outcome.steps + history.size,
+        history=history,
+    )
+    info.derivatives, info.linear = problem.derivatives.name, outcome.linear
+    info.noise = found.noise.unit if found is not None else problem.unit
+    return info
+
+
+def _as_complex(problem: Problem, stacked: MDArray) -> MDArray:
+    if not problem.function.is_complex:
+        return stacked
+    m = stacked.shape[0] // 2
+    return stacked[:m] + stacked[m:] * 1j
+
+
+def _moved(outcome: Outcome, problem: Problem, errors: np.ndarray | None) -> np.ndarray:
+    """Return by how much errors of the residuals move the minimum, to first order."""
+    n = outcome.point.x.shape[0]
+    if errors is None:
+        return np.zeros(n)
+    found = outcome.minimum
+    if found is None:
+        return np.full(n, np.inf)
+    moved = np.zeros(n)
+    columns = found.jacobian.to_numpy()[:, found.free] * found.inverse.scale
+    sensitivity = np.abs(found.inverse.near @ columns.T)
+    moved[found.free] = (sensitivity @ (errors * problem.function.scale)) * found.inverse.scale
+    return moved
+
+
+def _message(problem: Problem, outcome: Outcome) -> str:
+    if outcome.status in _MESSAGES:
+        text = _MESSAGES[outcome.status]
+    elif problem.undefined:
+        text = f"{_NONE}: `fun` returns NaN or infinity near the path. Set bounds that exclude it."
+    else:
+        text = f"{_NONE} in the precision of the fit. Change x0, or set bounds."
+    if outcome.minimum is None and outcome.status != STOPPED:
+        names = [problem.names[j] for j in dependent(outcome.point)]
+        if len(names) == 1:
+            text += f" {names[0]} has no effect on the residuals there: fix it, or set its bounds."
+        elif names:
+            text += f" The data do not tell {', '.join(names)} apart: fix one of them."
+    return text
+
+
+def _warn(problem: Problem, outcome: Outcome, result: OptimizeResult, message: str) -> None:
+    found, info = outcome.minimum, result.info
+    warn = partial(
+        warn_of_precision,
+        f"optimize.{problem.function.name}",
+        digits=float(np.min(info.digits)),
+        precision=problem.precision,
+        index=place_of_least(info.digits),
+    )
+    if found is None:
+        if outcome.status != STOPPED:
+            held = f" `fun` rounds to {-np.log10(problem.unit):.0f} digits: {_FLOAT64}."
+            warn(f"{message}{held if problem.noisy else ''}")
+        return
+    noise: Noise = found.noise
+    held_digits = -np.log10(noise.unit)
+    if problem.noisy or noise.exceeds(found.x.precision):
+        hint = (
+            _FLOAT64
+            if held_digits < 20
+            else "let it compute in the precision of its parameters, or give jac"
+        )
+        warn(
+            f"`fun` rounds to {held_digits:.0f} digits, and x has {np.min(info.digits):.1f}: {hint}"
+        )
+        return
+    # A parameter that is zero has no digits, and a small error nevertheless.
+    relative = info.error_bound / np.maximum(np.abs(result.x.to_numpy()), found.sizes)
+    worst = int(np.argmax(relative))
+    if relative[worst] > problem.precision.eps**0.5:
+        warn(
+            f"{problem.names[worst]} has {info.digits[worst]:.1f} correct digits; "
+            "the problem is ill-conditioned. Ask for a higher precision, or fix a parameter"
+        )

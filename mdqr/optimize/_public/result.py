@@ -1,0 +1,217 @@
+"""Results of fits: what SciPy returns, with a report on the digits."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import mdqr
+from mdqr._array.array import MDArray
+from mdqr._precision import Precision
+from mdqr.linalg import LinAlgError, lstsq
+from mdqr.linalg._shared.info import Info
+
+
+class OptimizeResult(dict[str, Any]):
+    """The result of a fit; its items are attributes, too.
+
+    Attributes
+    ----------
+    x : MDArray
+        The parameters, ``(n,)``.
+    cost : MDArray
+        Half the sum of squares of the residuals, or of their losses (0-d).
+    fun : MDArray
+        The residuals, ``(m,)``.
+    jac : MDArray
+        The Jacobian, ``(m, n)``.
+    grad : MDArray
+        The gradient ``J^T r``, ``(n,)``; with a loss, the gradient of the cost.
+    optimality : float
+        The largest component of the gradient of parameters that are not held at a bound.
+    active_mask : numpy.ndarray
+        -1 for parameters at their lower bound, 1 at the upper one, else 0.
+    nfev, njev : int
+        Points that were tried, and Jacobians.
+    status : int
+        3: converged to all digits; 1: the gradient is zero, and the Jacobian singular; 0: the
+        limit of evaluations is reached; -2: stopped by `callback`; -3: no minimum was found.
+    success : bool
+        True if `status` is positive.
+    message : str
+        The status in words.
+    info : FitInfo
+        Digits, error bounds and statistics.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"a fit has no attribute {name!r}") from None
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self})
+
+    def __repr__(self) -> str:
+        digits = float(np.min(self.info.digits, initial=float(self.x.precision.digits)))
+        return (
+            f"<OptimizeResult x={self.x.to_strings(8).tolist()} cost={float(self.cost):.6g} "
+            f"digits>={digits:.1f} success={self.success} status={self.status}>"
+        )
+
+
+class FitInfo(Info):
+    """Quality and statistics of a fit.
+
+    Attributes
+    ----------
+    method : str
+        "newton", or "levenberg-marquardt" where it did not converge to all digits.
+    derivatives : str
+        "differences", of the function in higher precision, or "jac" for the caller's.
+    linear : list of int
+        Parameters in which the model is linear, which were solved for.
+    iterations : int
+        Steps of both methods.
+    history : numpy.ndarray
+        Newton's steps relative to x; float64.
+    noise : float
+        Rounding errors of the function, relative to its values.
+    condition : float
+        Condition number of the Jacobian with columns of unit norm.
+    error_bound : numpy.ndarray
+        Estimated bounds of the errors of x: twice the last step, and the errors of the gradient
+        times the inverse of the Hessian. Infinite where the fit did not converge.
+    digits : numpy.ndarray
+        Correct decimal digits of x for the function as it is; 0 where the fit did not converge.
+    bound_kind : str
+        "estimated".
+    data_digits : numpy.ndarray
+        Correct decimal digits for all `ydata` within half a unit in the last place of the precision
+        in which they were given; of `least_squares`, whose data are inside the function, `digits`.
+    """
+
+    derivatives: str
+    linear: list[int]
+    noise: float
+
+    def __init__(
+        self,
+        precision: Precision,
+        sizes: np.ndarray,
+        bound: np.ndarray,
+        data_bound: np.ndarray,
+        linearised: tuple[MDArray, MDArray],
+        total: MDArray | None,
+        **known: Any,
+    ) -> None:
+        super().__init__(
+            precision,
+            sizes,
+            bound,
+            data_bound,
+            condition=self._condition,
+            bound_kind="estimated",
+            **known,
+        )
+        self._linearised, self._total = linearised, total
+        self._statistics: Any = None
+
+    def _condition(self) -> float:
+        a = self._linearised[0].to_numpy()
+        norms = np.sqrt(np.sum(a**2, axis=0))
+        if not np.all(norms > 0) or not np.isfinite(norms).all():
+            return np.inf
+        s = np.linalg.svd(a / norms, compute_uv=False)
+        return float(s[0] / s[-1]) if s[-1] > 0 and len(s) == a.shape[1] else np.inf
+
+    def _solved(self) -> Any:
+        """Return the report of the least-squares problem that the Jacobian makes at the minimum.
+
+        Raises
+        ------
+        LinAlgError
+            If the Jacobian does not have full rank.
+        """
+        if self._statistics is None:
+            a, r = self._linearised
+            if a.shape[0] < a.shape[1]:
+                raise LinAlgError("there are fewer residuals than parameters")
+            # The solution is near ones: one near zero would be refined for its relative error.
+            right = a @ mdqr.ones(a.shape[1], precision=self.precision) - r
+            self._statistics = lstsq(a, right, max_condition=np.inf, precision=self.precision).info
+        return self._statistics
+
+    @property
+    def residual_std(self) -> Any:
+        """Residual standard deviation (0-d); NaN without degrees of freedom."""
+        return self._solved().residual_std
+
+    @property
+    def r_squared(self) -> Any:
+        """Coefficient of determination about the mean of `ydata` (0-d).
+
+        Raises
+        ------
+        ValueError
+            If the fit is one of `least_squares`, whose data are inside the function.
+        """
+        if self._total is None:
+            raise ValueError("r_squared: least_squares does not know the data; use curve_fit")
+        r = self._linearised[1]
+        return 1 - (r * r).sum() / self._total
+
+    def standard_errors(self) -> Any:
+        """Return the standard error of each parameter.
+
+        Returns
+        -------
+        MDArray
+            `residual_std` times the roots of the diagonal of ``(J^T J)^-1``, ``(n,)``.
+        """
+        return self._solved().standard_errors()
+
+    def covariance(self, *, scaled: bool = True) -> Any:
+        """Return the covariance matrix of the parameters.
+
+        Parameters
+        ----------
+        scaled : bool, default: True
+            Whether to multiply by the variance of the residuals.
+
+        Returns
+        -------
+        MDArray
+            ``residual_std**2 (J^T J)^-1``, ``(n, n)``.
+        """
+        return self._solved().covariance(scaled=scaled)
+
+
+class _Fields(NamedTuple):
+    popt: MDArray
+    pcov: MDArray
+
+
+class CurveFitResult(_Fields):
+    """A fit of a curve; unpacks as SciPy's ``(popt, pcov)``.
+
+    Attributes
+    ----------
+    popt : MDArray
+        The parameters, ``(n,)``.
+    pcov : MDArray
+        Their covariance matrix, ``(n, n)``; infinite where it is not determined.
+    info : FitInfo
+        Digits, error bounds and statistics.
+    result : OptimizeResult
+        All that `least_squares` returns.
+    """
+
+    info: FitInfo
+    result: OptimizeResult
+
+
+for _class in (OptimizeResult, FitInfo, CurveFitResult):
+    _class.__module__ = "mdqr.optimize"

@@ -1,0 +1,1 @@
+"""From a starting point to a minimum with error bounds."""

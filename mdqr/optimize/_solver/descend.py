@@ -1,0 +1,213 @@
+"""From a starting point into the basin of a minimum: Levenberg and Marquardt's method.
+
+Residuals and Jacobians are evaluated in dd, steps computed in float64 with the columns of the
+Jacobian scaled to unit norm (J. J. More 1978), and sums compared in dd: a step that gains less
+than 1e-16 of the sum would else look like none. Parameters at a bound whose gradient points
+outwards are held there, and steps are projected on the box (C. Kanzow, N. Yamashita, M. Fukushima
+2004). Parameters in which the model is linear are not damped, and solved for at each point that is
+tried (variable projection, G. Golub and V. Pereyra 1973; L. Kaufman 1975).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+import mdqr
+from mdqr._array.array import MDArray
+from mdqr.optimize._model.noise import sizes_of
+from mdqr.optimize._solver.problem import Point, Problem
+
+_FIRST_ATTEMPT = 1e-2  # gain of the sum, relative to it, at which Newton's method is tried
+_LATER = 1e-3
+_SMALL = 2.0**-48
+_RANK = 1e-13
+_LARGEST_DAMPING = 1e40
+
+
+class Rule(NamedTuple):
+    """A rule of damping: H. B. Nielsen's by the ratio of gains, or fixed factors.
+
+    The damping is multiplied by `less` after a step that gains, and by `more` after one that does
+    not.
+    """
+
+    by_ratio: bool
+    start: float = 1e-3
+    less: float = 0.1
+    more: float = 8.0
+
+
+class Descent:
+    """One run of the method; iterating gives the points at which Newton's method is worth a try."""
+
+    def __init__(
+        self, problem: Problem, x: MDArray, rule: Rule, linear: list[int], most: int
+    ) -> None:
+        self._problem, self._rule, self._linear, self._most = problem, rule, linear, most
+        self._sizes = sizes_of(x)
+        self._damping, self._growth = rule.start, 2.0
+        self._norms = np.zeros(x.shape[0])
+        self._start = x
+        self.steps = 0
+        self.point: Point | None = None
+
+    def __iter__(self) -> Iterator[Point]:
+        start = self._reached(self._start)
+        if start is None:
+            return
+        point, threshold = start, _FIRST_ATTEMPT
+        self._problem.keep(point)
+        while self.steps < self._most:
+            self.steps += 1
+            system = _Linearised(self._problem, point, self._norms)
+            self._norms = system.norms
+            found = self._step(system, point)
+            if found is None:
+                break
+            new, gain = found
+            point = self.point = new
+            self._problem.keep(point)
+            if gain < threshold:
+                yield point
+                threshold = gain * _LATER
+        self.point = point
+        yield point
+
+    def _step(self, system: _Linearised, point: Point) -> tuple[Point, float] | None:
+        """Return the next point and the relative gain of the sum; None where no step gains."""
+        problem, cost = self._problem, float(point.cost)
+        while self._damping < _LARGEST_DAMPING:
+            step = system.step(self._damping, self._linear)
+            x = problem.box.clip(point.x + step)
+            moved = (x - point.x).to_numpy()
+            if not np.any(np.abs(moved) > _SMALL * self._sizes * 2.0**-50):
+                return None
+            predicted = system.gain(moved)
+            new = self._reached(x)
+            gain = -1.0
+            if new is not None:
+                gain = float(point.cost - new.cost) / cost if cost else 0.0
+            ratio = gain / predicted if predicted > 0 else -1.0
+            if gain > 0 and (not self._rule.by_ratio or ratio > 1e-4) and new is not None:
+                self._relax(ratio)
+                self._sizes = sizes_of(new.x, self._sizes)
+                return new, gain
+            if predicted <= _SMALL * _SMALL * 2.0**-4:
+                return None
+            self._tighten()
+        return None
+
+    def _relax(self, ratio: float) -> None:
+        if self._rule.by_ratio:
+            factor = max(self._rule.less, 1.0 - (2.0 * min(ratio, 1.5) - 1.0) ** 3)
+            self._damping *= factor if ratio < 1.0 else self._rule.less
+            self._growth = 2.0
+        else:
+            self._damping *= self._rule.less
+        self._damping = max(self._damping, 1e-30)
+
+    def _tighten(self) -> None:
+        self._damping *= self._growth if self._rule.by_ratio else self._rule.more
+        self._growth *= 2.0
+
+    def _reached(self, x: MDArray) -> Point | None:
+        """Return a point with its linear parameters solved for, or None if it is not finite."""
+        problem = self._problem
+        r = problem.residuals(x, x.precision)
+        if not bool(mdqr.isfinite(r).all()):
+            problem.undefined = True
+            return None
+        unit = max(problem.unit, x.precision.eps)
+        _, found = problem.derivatives.jacobian(x, r, self._sizes, unit)
+        if self._linear:
+            solved = self._solved(x, r, found.values)
+            if solved is not None:
+                x = solved
+                r = problem.function.at(x, x.precision)
+                _, found = problem.derivatives.jacobian(x, r, self._sizes, unit)
+        values = found.values
+        if not bool(mdqr.isfinite(values).all()) or not bool(mdqr.isfinite(r).all()):
+            return None
+        cost = problem.loss.cost(r, problem.function.scale)
+        return Point(x, r, values, cost, self._sizes)
+
+    def _solved(self, x: MDArray, r: MDArray, jacobian: MDArray) -> MDArray | None:
+        """Return the point with its linear parameters at their minimum."""
+        a = jacobian[:, self._linear].to_numpy()
+        if not np.isfinite(a).all():
+            return None
+        norms = _norms(a)
+        change = np.linalg.lstsq(a / norms, -r.to_numpy(), rcond=_RANK)[0] / norms
+        if not np.isfinite(change).all():
+            return None
+        x = x.copy()
+        x[self._linear] = x[self._linear] + change
+        return x
+
+
+class _Linearised:
+    """The least-squares problem of a step, in float64 and reduced by a QR factorisation."""
+
+    def __init__(self, problem: Problem, point: Point, before: np.ndarray) -> None:
+        r, a = _with_loss(problem, point)
+        norms = _norms(a)
+        self.norms = norms = np.maximum(norms, before)
+        if problem.x_scale is not None:
+            norms = 1.0 / problem.x_scale
+        self._free = _free(problem, point, a, r)
+        self._scale = norms[self._free]
+        columns = a[:, self._free] / self._scale
+        self._R: np.ndarray = np.asarray(np.linalg.qr(np.column_stack([columns, r]), mode="r"))
+        self._total = float(r @ r)
+        self._all, self._r = a, r
+
+    def step(self, damping: float, linear: list[int]) -> np.ndarray:
+        """Return the damped step."""
+        k = int(self._free.sum())
+        n = self._free.size
+        weights = np.full(n, np.sqrt(damping))
+        weights[linear] = 0.0
+        rows = np.vstack([self._R[:, :k], np.diag(weights[self._free])])
+        right = np.concatenate([self._R[:, k], np.zeros(k)])
+        step = np.zeros(n)
+        solution = np.linalg.lstsq(rows, -right, rcond=_RANK)[0]
+        step[self._free] = solution / self._scale
+        return step
+
+    def gain(self, step: np.ndarray) -> float:
+        """Return the gain of the linear model, relative to the sum of squares."""
+        if not self._total:
+            return 0.0
+        change = self._all @ step
+        return float(-(change @ (change + 2.0 * self._r))) / self._total
+
+
+def _with_loss(problem: Problem, point: Point) -> tuple[np.ndarray, np.ndarray]:
+    """Return residuals and Jacobian of squares with the gradient of the loss."""
+    r, a = point.r, point.jacobian
+    weighted, curvature = problem.loss.weights(r, problem.function.scale)
+    if curvature is None:
+        return r.to_numpy(), a.to_numpy()
+    w, c, near = weighted.to_numpy(), curvature.to_numpy(), r.to_numpy()
+    first = np.divide(w, near, out=np.ones_like(w), where=near != 0)
+    # Triggs' correction, and no negative curvatures, as in SciPy.
+    root = np.sqrt(np.maximum(c, 2.0**-52 * first))
+    return w / root, a.to_numpy() * root[:, None]
+
+
+def _free(problem: Problem, point: Point, a: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """Return which parameters may move: not those that the gradient holds at a bound."""
+    mask = problem.box.mask(point.x)
+    gradient = a.T @ r
+    return ~(((mask < 0) & (gradient > 0)) | ((mask > 0) & (gradient < 0)))
+
+
+def _norms(a: np.ndarray) -> np.ndarray:
+    """Return the 2-norms of columns without overflow, 1 for columns of zeros."""
+    largest = np.max(np.abs(a), axis=0, initial=0.0)
+    largest = np.where(largest > 0, largest, 1.0)
+    norms = largest * np.sqrt(np.sum((a / largest) ** 2, axis=0))
+    return np.where(norms > 0, norms, 1.0)

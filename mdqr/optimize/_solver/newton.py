@@ -1,0 +1,299 @@
+"""From the basin of a minimum to all its digits: Newton's method on the gradient.
+
+The gradient is ``J^T r``, the Hessian ``J^T J + sum_i r_i r_i''`` (weighted for other losses):
+Gauss and Newton's method without the second term gains few digits a step where residuals are
+large. Each stage evaluates the function in more limbs. The Hessian, whose errors only slow the
+convergence, comes from the first stage as long as a step gains 8 bits.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+import mdqr
+from mdqr._array.array import MDArray
+from mdqr._errors import PrecisionWarning
+from mdqr._precision import Precision
+from mdqr.linalg import LinAlgError, cholesky, inv
+from mdqr.optimize._model.derivatives import Jacobian
+from mdqr.optimize._model.noise import Noise, measure, sizes_of
+from mdqr.optimize._solver.problem import Point, Problem
+
+_MOST_STEPS = 40
+_AGAIN = 2.0**-20  # steps, relative to x, after which the Hessian is computed again
+_BASIN = 2.0**-30
+
+
+class Inverse(NamedTuple):
+    """The inverse of a Hessian whose rows and columns are scaled by powers of two."""
+
+    values: MDArray
+    near: np.ndarray
+    scale: np.ndarray
+    second: np.ndarray
+
+    def times(self, gradient: MDArray) -> MDArray:
+        """Return the inverse times a gradient."""
+        scaled = gradient * self.scale
+        return (self.values.astype(gradient.precision) @ scaled) * self.scale
+
+    def moduli_times(self, gradient: np.ndarray) -> np.ndarray:
+        """Return the moduli of the inverse times a float64 vector."""
+        return np.asarray((np.abs(self.near) @ (gradient * self.scale)) * self.scale)
+
+
+class Minimum(NamedTuple):
+    """A minimum: `error` bounds the errors of x by an estimate, `history` has relative steps."""
+
+    x: MDArray
+    r: MDArray
+    jacobian: MDArray
+    gradient: MDArray
+    free: np.ndarray
+    inverse: Inverse
+    error: np.ndarray
+    history: list[float]
+    noise: Noise
+    sizes: np.ndarray
+
+
+class _Place(NamedTuple):
+    """A point of the iteration, with the gradient and a bound of its errors."""
+
+    r: MDArray
+    jacobian: MDArray
+    gradient: MDArray
+    errors: np.ndarray
+
+
+def stages(problem: Problem) -> list[tuple[Precision, bool]]:
+    """Return precisions in which the function is evaluated, and whether differences are central."""
+    last = problem.precision.next
+    first = min(mdqr.qd, last)
+    found = [(first, False)]
+    if problem.noisy:
+        return [*found, (first, True)]
+    if last > first:
+        found.append((last, False))
+    return [*found, (last, True)] if last is problem.precision else found
+
+
+def polish(
+    problem: Problem, point: Point, free: np.ndarray, first: Precision | None = None
+) -> Minimum | None:
+    """Return the minimum in whose basin a point lies, or None if it is in none.
+
+    Without `first`, the precision of the first stage is qd.
+    """
+    iteration = _Iteration(problem, point, free)
+    ladder = stages(problem)
+    if first is not None:
+        ladder = [(first, False), *[stage for stage in ladder if stage[0] > first or stage[1]]]
+    for k, (precision, central) in enumerate(ladder):
+        if not iteration.run(precision, central, last=k == len(ladder) - 1):
+            return None
+    return iteration.minimum(point)
+
+
+class _Iteration:
+    """Newton's iteration through the stages."""
+
+    def __init__(self, problem: Problem, point: Point, free: np.ndarray) -> None:
+        self._problem, self._free = problem, free
+        self._x = point.x
+        self._sizes = point.sizes
+        self._inverse: Inverse | None = None
+        self._place: _Place | None = None
+        self._noise = Noise(np.zeros(point.r.shape[0]), 0.0)
+        self._measured: Precision | None = None
+        self._step = np.zeros(0)
+        self._way = 0.0
+        self.history: list[float] = []
+
+    def run(self, precision: Precision, central: bool, *, last: bool) -> bool:
+        """Iterate until steps are within rounding errors; return False if they do not shrink."""
+        p = self._problem.precision
+        self._x = self._x.astype(precision)
+        self._measure(precision)
+        target = 2.0 ** -(p.bits + 8) if last else max(self._noise.unit**0.5 * 2.0**8, 2.0**-400)
+        previous, fresh = np.inf, self._inverse is None
+        for _ in range(_MOST_STEPS):
+            self._place = place = self._evaluated(precision, central)
+            if not np.isfinite(place.errors).all():
+                return False
+            if self._inverse is None or (previous > _AGAIN and not fresh):
+                self._inverse, self._way = self._inverted(place), 0.0
+            if self._inverse is None:
+                return False
+            step = self._inverse.times(-place.gradient)
+            self._step = step.to_numpy()
+            size = float(np.max(np.abs(self._step) / self._sizes[self._free], initial=0.0))
+            grows = size > self._basin and size > 0.5 * previous
+            if not np.isfinite(size) or grows or size > 0.5:
+                return False
+            self.history.append(size)
+            if size <= target or self._within_noise(size, previous):
+                if self._is_definite():
+                    return True
+                self._inverse = None
+                continue
+            if size > previous * 2.0**-8 and previous < _AGAIN and not fresh:
+                self._inverse, fresh = None, True
+            else:
+                fresh = False
+            previous = size
+            self._way += size
+            if not self._moved(step):
+                return False
+        return size < self._basin
+
+    def _measure(self, precision: Precision) -> None:
+        """Measure rounding errors, of a function with few digits where these can be seen."""
+        problem, before = self._problem, self._measured
+        if before is not None and self._noise.exceeds(before):
+            return
+        if problem.noisy:
+            precision = mdqr.dd
+        x = self._x.astype(precision)
+        self._noise = measure(problem.function, x, self._sizes, problem.box, precision)
+        self._measured = precision
+
+    def _is_definite(self) -> bool:
+        """Return whether the Hessian is positive definite here, and not only where it was made.
+
+        Along a valley of minima its smallest eigenvalue goes to zero with the gradient. Relative
+        to its diagonal of ones it is taken to change by four times as much as x.
+        """
+        assert self._inverse is not None
+        near = self._inverse.near
+        return bool(4.0 * len(near) * np.abs(near).max(initial=0.0) * self._way < 0.5)
+
+    @property
+    def _basin(self) -> float:
+        """Steps below which rounding errors may be the whole step, relative to x."""
+        return float(max(_BASIN, 64.0 * self._noise.unit**0.5))
+
+    def _within_noise(self, size: float, previous: float) -> bool:
+        """Return whether rounding errors explain a step, or steps no longer shrink."""
+        assert self._inverse is not None
+        assert self._place is not None
+        errors = self._inverse.moduli_times(self._place.errors)
+        if np.all(np.abs(self._step) <= 0.25 * errors):
+            return True
+        return size < self._basin and size > 0.25 * previous
+
+    def _moved(self, step: MDArray) -> bool:
+        """Add a step; return False if it leaves the box."""
+        x = self._x.copy()
+        x[self._free] = x[self._free] + step
+        if not self._problem.box.holds(x):
+            return False
+        self._x, self._sizes = x, sizes_of(x, self._sizes)
+        return True
+
+    def _evaluated(self, precision: Precision, central: bool) -> _Place:
+        problem, noise = self._problem, self._noise
+        function, derivatives = problem.function, problem.derivatives
+        found: Jacobian | None = None
+        r: MDArray | None = None
+        if central:
+            found = derivatives.central(self._x, self._sizes, noise.unit, noise.absolute)
+            r = function.at(self._x, precision) if found is not None else None
+        if found is None or r is None:
+            r, found = derivatives.jacobian(self._x, None, self._sizes, noise.unit, noise.absolute)
+            truncation = self._sizes * noise.unit**0.5
+            if self._inverse is not None:
+                found = found._replace(errors=found.errors + truncation * self._inverse.second)
+        weighted, _ = problem.loss.weights(r, function.scale)
+        jacobian = found.values[:, self._free]
+        errors = np.abs(weighted.to_numpy()) @ found.errors[:, self._free]
+        errors += noise.absolute @ np.abs(jacobian.to_numpy())
+        return _Place(r, found.values, jacobian.T @ weighted, errors)
+
+    def _inverted(self, place: _Place) -> Inverse | None:
+        """Return the inverse of the Hessian, or None where that is not positive definite."""
+        problem, free = self._problem, self._free
+        h, second, errors = hessian(
+            problem, self._x, place.r, place.jacobian, self._sizes, self._noise
+        )
+        index = np.flatnonzero(free)
+        scaled, scale = _scaled(h[index[:, None], index])
+        if scaled is None:
+            return None
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", PrecisionWarning)
+                cholesky(scaled)
+                values = inv(scaled)
+        except LinAlgError:
+            return None
+        near = values.to_numpy()
+        # Errors of the Hessian, relative to its diagonal of ones, must not make it singular.
+        wrong = errors[index[:, None], index] * scale[:, None] * scale
+        worst = len(scale) * (4.0 * self._noise.unit**0.5 + float(np.max(wrong, initial=0.0)))
+        if not np.abs(near).max(initial=0.0) * worst < 0.25:
+            return None
+        return Inverse(values, near, scale, second)
+
+    def minimum(self, point: Point) -> Minimum | None:
+        """Return what was found, unless it is worse than the point before."""
+        problem, place, inverse = self._problem, self._place, self._inverse
+        assert place is not None
+        assert inverse is not None
+        cost = problem.loss.cost(place.r, problem.function.scale)
+        allowed = 2.0**-40 * float(point.cost) + float(np.sum(self._noise.absolute**2))
+        if float(cost - point.cost) > allowed:
+            return None
+        full = np.zeros(self._x.shape[0])
+        full[self._free] = 2.0 * np.abs(self._step) + inverse.moduli_times(place.errors)
+        weighted, _ = problem.loss.weights(place.r, problem.function.scale)
+        gradient = place.jacobian.T @ weighted
+        if not outwards(problem, self._x, gradient, self._free):
+            return None
+        return Minimum(
+            self._x,
+            place.r,
+            place.jacobian,
+            gradient,
+            self._free,
+            inverse,
+            full,
+            self.history,
+            self._noise,
+            self._sizes,
+        )
+
+
+def outwards(problem: Problem, x: MDArray, gradient: MDArray, free: np.ndarray) -> bool:
+    """Return whether the gradient holds the other parameters at their bounds."""
+    mask, near = problem.box.mask(x), gradient.to_numpy()
+    return bool(np.all(free | (mask * near < 0)))
+
+
+def hessian(
+    problem: Problem,
+    x: MDArray,
+    r: MDArray,
+    jacobian: MDArray,
+    sizes: np.ndarray,
+    noise: Noise,
+) -> tuple[MDArray, np.ndarray, np.ndarray]:
+    """Return the Hessian, moduli of second derivatives ``(m, n)``, and errors of their sum."""
+    weighted, curvature = problem.loss.weights(r, problem.function.scale)
+    left = jacobian if curvature is None else jacobian * curvature[:, None]
+    second = problem.derivatives.curvature(x, r, weighted, sizes, noise)
+    h = left.T @ jacobian + second.sums
+    return (h + h.T) * 0.5, second.diagonal, second.errors
+
+
+def _scaled(h: MDArray) -> tuple[MDArray | None, np.ndarray]:
+    """Return a matrix with a diagonal near 1, and the powers of two that did it."""
+    index = np.arange(h.shape[0])
+    diagonal = h[index, index].to_numpy()
+    if not np.all(diagonal > 0) or not np.isfinite(diagonal).all():
+        return None, diagonal
+    scale = np.exp2(-np.round(0.5 * np.log2(diagonal)))
+    return h * scale[:, None] * scale, scale

@@ -1,0 +1,149 @@
+"""One attempt after another, until one ends in a minimum with all its digits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+import mdqr
+from mdqr._array.array import MDArray
+from mdqr.optimize._model.noise import measure, sizes_of
+from mdqr.optimize._solver.descend import Descent, Rule
+from mdqr.optimize._solver.linear import linear_parameters
+from mdqr.optimize._solver.newton import Minimum, polish
+from mdqr.optimize._solver.problem import Point, Problem, Stopped
+
+_RATIO, _CAREFUL, _FIXED = Rule(True), Rule(True, 1.0), Rule(False)
+_MOST_STEPS = 1000
+_STARTS = 8
+
+# SciPy's, and two of ours: a minimum that the Jacobian does not determine, and none.
+STOPPED, LIMIT, FLAT, CONVERGED, NONE = -2, 0, 1, 3, -3
+_FLAT_GRADIENT = 1e-7
+_DEPENDENT = 1e-11
+
+
+class Outcome(NamedTuple):
+    """The end of a fit: a minimum, or the best point, with a status."""
+
+    status: int
+    minimum: Minimum | None
+    point: Point
+    steps: int
+    linear: list[int]
+
+
+def solve(problem: Problem, x0: MDArray) -> Outcome:
+    """Return the minimum from a starting point in dd."""
+    # Points that are tried and refused may be far away.
+    with np.errstate(all="ignore"):
+        return _solved(problem, x0)
+
+
+def _solved(problem: Problem, x0: MDArray) -> Outcome:
+    linear = _prepared(problem, x0)
+    steps, status = 0, NONE
+    try:
+        for start, rule, solved, most in _attempts(problem, x0, linear):
+            descent = Descent(problem, start, rule, solved, most)
+            for point in descent:
+                found = polish(problem, point, _free(problem, point))
+                if found is not None:
+                    return Outcome(CONVERGED, found, point, steps + descent.steps, linear)
+            steps += descent.steps
+            if descent.steps < most and _is_valley(problem, descent.point):
+                status = FLAT
+                break
+    except Stopped as stop:
+        status = stop.status
+    best = problem.best
+    if best is None:
+        best = _first(problem, x0)
+    last = problem.precision.next
+    if status in (NONE, FLAT) and not problem.noisy and last > mdqr.qd:
+        found = polish(problem, best, _free(problem, best), first=last)
+        if found is not None:
+            return Outcome(CONVERGED, found, best, steps, linear)
+    if status == NONE and is_flat(problem, best):
+        status = FLAT
+    return Outcome(status, None, best, steps, linear)
+
+
+def _first(problem: Problem, x: MDArray) -> Point:
+    """Return the starting point, where no other was reached."""
+    unit, sizes = max(problem.unit, x.precision.eps), sizes_of(x)
+    r, found = problem.derivatives.jacobian(x, None, sizes, unit)
+    return Point(x, r, found.values, problem.loss.cost(r, problem.function.scale), sizes)
+
+
+def is_flat(problem: Problem, point: Point) -> bool:
+    """Return whether the gradient is zero as at a minimum, within the digits of a descent."""
+    r, a = point.r.to_numpy(), point.jacobian.to_numpy()[:, _free(problem, point)]
+    if not np.isfinite(a).all():
+        return False
+    weighted, _ = problem.loss.weights(point.r, problem.function.scale)
+    norms = np.sqrt(np.sum(a**2, axis=0)) * float(np.sqrt(r @ r))
+    return bool(np.all(np.abs(a.T @ weighted.to_numpy()) <= _FLAT_GRADIENT * norms))
+
+
+def _is_valley(problem: Problem, point: Point | None) -> bool:
+    """Return whether a point is a minimum that several parameters share: no start finds another."""
+    return point is not None and is_flat(problem, point) and dependent(point).size > 1
+
+
+def dependent(point: Point) -> np.ndarray:
+    """Return the parameters whose effects on the residuals cannot be told apart.
+
+    One alone has no effect; none are returned where the columns of the Jacobian are independent.
+    """
+    a = point.jacobian.to_numpy()
+    norms = np.sqrt(np.sum(a**2, axis=0))
+    effects = norms * point.sizes
+    zero = effects <= _DEPENDENT * float(np.max(effects, initial=0.0))
+    if not np.isfinite(norms).all():
+        return np.flatnonzero(~np.isfinite(norms))
+    if zero.any():
+        return np.flatnonzero(zero)[:1]
+    _, s, vh = np.linalg.svd(a / norms)
+    if len(s) == vh.shape[0] and s[-1] > _DEPENDENT * s[0]:
+        return np.zeros(0, dtype=int)
+    return np.flatnonzero(np.abs(vh[-1]) > 0.05 * np.max(np.abs(vh[-1])))
+
+
+def _prepared(problem: Problem, x0: MDArray) -> list[int]:
+    """Measure the rounding errors of the function, and return its linear parameters."""
+    sizes = sizes_of(x0)
+    r = problem.function.at(x0, x0.precision)
+    noise = measure(problem.function, x0, sizes, problem.box, x0.precision)
+    problem.noisy = noise.exceeds(x0.precision)
+    problem.unit = noise.unit if problem.noisy else x0.precision.eps
+    return linear_parameters(problem, x0, r, sizes, noise)
+
+
+def _attempts(
+    problem: Problem, x0: MDArray, linear: list[int]
+) -> Iterator[tuple[MDArray, Rule, list[int], int]]:
+    """Yield starting points, rules, the parameters that are solved for, and how many steps."""
+    yield x0, _RATIO, [], 110
+    if linear:
+        yield x0, _CAREFUL, linear, 60
+    rng = np.random.default_rng(0)
+    for k in range(_STARTS):
+        # All parameters 1/4, 4, 1/16, 16 ... times as large, each but for a factor of its own.
+        common = -((-1) ** k) * 2.0 * (1 + k // 2)
+        factors = np.exp2(common + rng.uniform(-1.0, 1.0, x0.shape[0]))
+        yield problem.box.clip(x0 * factors), _CAREFUL, linear, 25
+    yield x0, _FIXED, [], 300
+    yield x0, _RATIO, [], _MOST_STEPS
+
+
+def _free(problem: Problem, point: Point) -> np.ndarray:
+    """Return which parameters are not held at a bound."""
+    mask = problem.box.mask(point.x)
+    if not mask.any():
+        return np.ones(mask.size, dtype=bool)
+    weighted, _ = problem.loss.weights(point.r, problem.function.scale)
+    gradient = (point.jacobian.T @ weighted).to_numpy()
+    return ~(mask * gradient < 0)

@@ -1,0 +1,178 @@
+"""Fits: SciPy's meanings of arguments and results, and digits of known minima."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import scipy.optimize
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mdqr
+from mdqr.optimize import curve_fit, least_squares
+
+from .random_problems import FAMILIES, KINDS, draw, judge
+
+X = np.arange(6.0)
+Y = np.array([3, 1.9, 1.4, 1.1, 0.7, 0.6])
+
+
+def decay(x, a, b):
+    return a * np.exp(-b * x)
+
+
+def same(ours, theirs, rtol=1e-6):
+    np.testing.assert_allclose(ours.to_numpy(), theirs, rtol=rtol, atol=1e-7)
+
+
+@pytest.mark.parametrize("index", range(len(FAMILIES) * len(KINDS)))
+def test_no_digit_of_a_known_minimum_is_claimed_too_much(index):
+    verdict, _ = judge(draw(7, index), mdqr.qd)
+    assert verdict in ("full", "partial", "another minimum")
+
+
+@given(index=st.integers(0, 10**6), precision=st.sampled_from([mdqr.dd, mdqr.qd]))
+def test_random_fits(index, precision):
+    assert judge(draw(8, index), precision)[0] != "false"
+
+
+@pytest.mark.parametrize("sigma", [None, 1 + X / 10, np.diag(1 + X) + 0.1])
+@pytest.mark.parametrize("absolute", [False, True])
+def test_covariances_are_those_of_scipy(sigma, absolute):
+    options = {"sigma": sigma, "absolute_sigma": absolute}
+    ours = curve_fit(decay, X, Y, [3, 1], precision=mdqr.dd, **options)
+    theirs = scipy.optimize.curve_fit(decay, X, Y, [3, 1], xtol=1e-14, ftol=1e-14, **options)
+    same(ours.popt, theirs[0])
+    same(ours.pcov, theirs[1], 1e-5)
+
+
+@pytest.mark.parametrize("loss", ["soft_l1", "huber", "cauchy", "arctan"])
+def test_losses_are_those_of_scipy(loss):
+    y = Y + np.array([0, 0, 3, 0, 0, 0])
+    options = {"loss": loss, "f_scale": 0.1}
+    ours = least_squares(lambda b: decay(X, *b) - y, [3, 1], precision=mdqr.dd, **options)
+    theirs = scipy.optimize.least_squares(
+        lambda b: decay(X, *b) - y, [3, 1], xtol=1e-15, ftol=1e-15, gtol=1e-15, **options
+    )
+    same(ours.x, theirs.x)
+    assert np.isclose(float(ours.cost), theirs.cost)
+    assert ours.info.digits.min() > 25
+
+
+@pytest.mark.parametrize("bounds", [([0, 0.6], 9), scipy.optimize.Bounds([3.5, 0], [9, 9])])
+def test_bounds_are_those_of_scipy(bounds):
+    ours = curve_fit(decay, X, Y, [4, 1], bounds=bounds, precision=mdqr.dd)
+    theirs = scipy.optimize.curve_fit(decay, X, Y, [4, 1], bounds=bounds, xtol=1e-15)[0]
+    same(ours.popt, theirs, 1e-5)
+    assert np.abs(ours.result.active_mask).sum() == 1
+    assert ours.info.digits.min() > 25
+
+
+def test_a_result_has_the_items_of_scipy():
+    found = least_squares(lambda b: decay(X, *b) - Y, [3, 1], precision=mdqr.dd)
+    theirs = scipy.optimize.least_squares(lambda b: decay(X, *b) - Y, [3, 1])
+    assert set(theirs) <= set(found)
+    assert set(found) - set(theirs) == {"info"}
+    for name in ("x", "fun", "jac", "grad"):
+        assert found[name].shape == theirs[name].shape
+    assert found.x is found["x"]
+    assert len(repr(found)) < 200
+
+
+def test_results_are_copied_and_pickled():
+    found = curve_fit(decay, X, Y, [3, 1], precision=mdqr.dd)
+    for other in (copy.copy(found), copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
+        popt, pcov = other
+        assert mdqr.array_equal(popt, found.popt)
+        assert mdqr.array_equal(pcov, found.pcov)
+        assert (other.info.digits == found.info.digits).all()
+
+
+def test_full_output_has_five_values():
+    popt, _, info, message, ier = curve_fit(
+        decay, X, Y, [3, 1], precision=mdqr.dd, full_output=True
+    )
+    assert ier in (1, 2, 3, 4)
+    assert set(info) >= {"nfev", "fvec"}
+    assert isinstance(message, str)
+    assert popt.shape == (2,)
+
+
+def test_the_start_follows_from_the_signature():
+    with_start = curve_fit(decay, X, Y, [3, 1], precision=mdqr.qd)
+    assert mdqr.allclose(curve_fit(decay, X, Y, precision=mdqr.qd).popt, with_start.popt)
+
+
+def test_a_jacobian_of_the_caller():
+    def derivatives(x, a, b):
+        e = np.exp(-b * x)
+        return mdqr.stack([e, -a * x * e], axis=-1)
+
+    for precision in (mdqr.qd, mdqr.od):
+        ours = curve_fit(decay, X, Y, [3, 1], jac=derivatives, precision=precision)
+        other = curve_fit(decay, X, Y, [3, 1], precision=mdqr.od)
+        assert ours.info.derivatives == "jac"
+        error = np.abs((ours.popt - other.popt).to_numpy())
+        assert (error <= ours.info.error_bound + other.info.error_bound).all()
+        assert ours.info.digits.min() > 0.9 * precision.digits
+
+
+def test_complex_residuals():
+    z = np.exp(1j * X) * Y
+    ours = least_squares(
+        lambda b: b[0] * mdqr.exp(-b[1] * X) * z - 2 * z, [1, 1], precision=mdqr.qd
+    )
+    parts = scipy.optimize.least_squares(
+        lambda b: (lambda r: np.r_[r.real, r.imag])(b[0] * np.exp(-b[1] * X) * z - 2 * z), [1, 1]
+    )
+    np.testing.assert_allclose(ours.x.to_numpy(), parts.x, atol=1e-6)
+    assert ours.fun.is_complex
+    assert ours.fun.shape == (6,)
+
+
+def test_functions_that_do_not_broadcast_are_called_point_by_point():
+    a = mdqr.random.uniform((6, 2), precision=mdqr.od, rng=1)
+    true = mdqr.array(["0.3", "-1.7"], precision=mdqr.od)
+    found = least_squares(lambda b: a @ b + b.sum() ** 3 - a @ true - true.sum() ** 3, [0.2, -1],
+                          precision=mdqr.qd)  # fmt: skip
+    assert (np.abs((found.x - true).to_numpy()) <= found.info.error_bound).all()
+    assert found.info.digits.min() > 60
+
+
+def test_residuals_in_a_list():
+    found = least_squares(lambda b: [10 * (b[1] - b[0] ** 2), 1 - b[0]], [-2, 1], precision=mdqr.qd)
+    assert np.abs((found.x - 1).to_numpy()).max() <= found.info.error_bound.max()
+
+
+def test_the_precision_of_what_a_function_returns():
+    y = mdqr.array(Y, precision=mdqr.qd)
+    assert least_squares(lambda b: decay(X, *b) - y, [3, 1]).x.precision is mdqr.qd
+
+
+def test_float64_is_a_precision_too():
+    found = curve_fit(decay, X, Y, [3, 1])
+    better = curve_fit(decay, X, Y, [3, 1], precision=mdqr.qd)
+    assert found.popt.precision is mdqr.d
+    assert (np.abs((found.popt - better.popt).to_numpy()) <= found.info.error_bound).all()
+
+
+def test_data_digits_hold_for_rounded_observations():
+    y = mdqr.array(["3.1", "1.9", "1.4", "1.1", "0.7", "0.6"], precision=mdqr.qd)
+    exact = curve_fit(decay, X, y, [3, 1]).popt
+    rounded = curve_fit(decay, X, y.to_numpy(), [3, 1], precision=mdqr.qd)
+    error = np.abs((rounded.popt - exact).to_numpy())
+    assert (error > rounded.info.error_bound).any()
+    assert (error <= rounded.info.data_error_bound).all()
+    assert rounded.info.data_digits.min() > 14
+
+
+def test_r_squared():
+    found = curve_fit(decay, X, Y, [3, 1], precision=mdqr.dd)
+    r = found.result.fun.to_numpy()
+    expected = 1 - (r @ r) / np.sum((Y - Y.mean()) ** 2)
+    assert np.isclose(float(found.info.r_squared), expected)
+    with pytest.raises(ValueError, match="use curve_fit"):
+        least_squares(lambda b: decay(X, *b) - Y, [3, 1], precision=mdqr.dd).info.r_squared  # noqa: B018
