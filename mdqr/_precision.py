@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache, total_ordering
 from sys import float_info
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
 from mdqr._errors import shown
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from mdqr._array.array import MDArray
 
 _GUARD_BITS = 64
+
+# As checkers of types know them; other text is converted by ``Precision(text)``.
+PrecisionName: TypeAlias = Literal["d", "dd", "qd", "od"]
 
 
 def eps_bits(limbs: int) -> int:

@@ -177,7 +177,7 @@ def set_workspace(nbytes: SupportsIndex | None, /) -> None:
 def show(mode: Literal["stdout"] = "stdout") -> None: ...
 @overload
 def show(mode: Literal["dicts"]) -> dict[str, str]: ...
-def show(mode: str = "stdout") -> dict[str, str] | None:
+def show(mode: Literal["stdout", "dicts"] = "stdout") -> dict[str, str] | None:
     """Print what mdqr runs on: the first thing in a report of a defect.
 
     Parameters

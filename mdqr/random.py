@@ -19,6 +19,7 @@ from mdqr._functions import creation, filled
 from mdqr._limbs import planes as _limbs
 from mdqr._limbs.device import place
 from mdqr._precision import Precision
+from mdqr._typing import PrecisionLike
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
@@ -59,7 +60,7 @@ def uniform(
     *,
     low: Any = 0,
     high: Any = 1,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     rng: Any = None,
     dtype: Any = None,
     device: str | None = None,
@@ -116,7 +117,7 @@ def normal(
     *,
     loc: Any = 0,
     scale: Any = 1,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     rng: Any = None,
     dtype: Any = None,
     device: str | None = None,

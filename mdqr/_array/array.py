@@ -20,6 +20,7 @@ from mdqr._core.dtypes import DType
 from mdqr._functions import creation, elementwise
 from mdqr._limbs import planes
 from mdqr._precision import Precision
+from mdqr._typing import PrecisionLike
 
 
 class MDArray(ArrayBase, Operators, Reductions, Methods, Exports):
@@ -97,9 +98,7 @@ class MDArray(ArrayBase, Operators, Reductions, Methods, Exports):
         """Return the complex conjugates, as a new array."""
         return elementwise.conj(self)
 
-    def astype(
-        self, precision: Precision | str | DType | None = None, dtype: Any = None
-    ) -> MDArray:
+    def astype(self, precision: PrecisionLike | DType | None = None, dtype: Any = None) -> MDArray:
         """Return a copy in another precision or field.
 
         Parameters
@@ -168,7 +167,7 @@ class MDArray(ArrayBase, Operators, Reductions, Methods, Exports):
             )
         return self.reshape(()).copy()
 
-    def tolist(self) -> Any:
+    def tolist(self) -> MDArray | list[Any]:
         """Return nested lists of 0-d arrays; a 0-d array gives itself, copied."""
         return [part.tolist() for part in self] if self.ndim else self.copy()
 

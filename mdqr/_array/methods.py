@@ -19,6 +19,7 @@ from mdqr._limbs.device import is_cuda_array
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+    from mdqr._typing import Order, Places, Side
 
 
 class Methods:
@@ -31,7 +32,7 @@ class Methods:
         @property
         def limbs(self) -> Any: ...
 
-        def ravel(self, order: str = "C") -> MDArray: ...
+        def ravel(self, order: Order = "C") -> MDArray: ...
 
     @property
     def nbytes(self) -> int:
@@ -44,7 +45,7 @@ class Methods:
         array = cast("MDArray", self)
         return 8 * array.precision.limbs * (1 + array.is_complex)
 
-    def flatten(self, order: str = "C") -> MDArray:
+    def flatten(self, order: Order = "C") -> MDArray:
         """Return a copy as one axis; see `mdqr.ravel`."""
         return self.ravel(order).copy()
 
@@ -85,7 +86,7 @@ class Methods:
         """Return every value several times; see `mdqr.repeat`."""
         return joining.repeat(self, repeats, axis)
 
-    def nonzero(self) -> tuple[Any, ...]:
+    def nonzero(self) -> tuple[Places, ...]:
         """Return the places of the values that are not zero; see `mdqr.nonzero`."""
         return selection.nonzero(self)
 
@@ -98,7 +99,7 @@ class Methods:
         found = sorting.sort(self, operator.index(axis), descending=descending)
         cast("MDArray", self)[...] = found
 
-    def argsort(self, axis: int | None = -1, *, descending: bool = False) -> Any:
+    def argsort(self, axis: int | None = -1, *, descending: bool = False) -> Places:
         """Return the places that sort the array; see `mdqr.argsort`."""
         return sorting.argsort(self, axis, descending=descending)
 
@@ -107,12 +108,12 @@ class Methods:
         _check_places(kth, cast("MDArray", self), axis)
         self.sort(axis)
 
-    def argpartition(self, kth: Any, axis: int | None = -1) -> Any:
+    def argpartition(self, kth: Any, axis: int | None = -1) -> Places:
         """Return places with the `kth` value in its place, by `argsort`."""
         _check_places(kth, cast("MDArray", self), axis)
         return self.argsort(axis)
 
-    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    def searchsorted(self, v: Any, side: Side = "left", sorter: Any = None) -> Places:
         """Return the places where values belong in this sorted vector; see `mdqr.searchsorted`."""
         return sorting.searchsorted(self, v, side, sorter)
 

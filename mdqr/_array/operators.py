@@ -19,10 +19,12 @@ from mdqr._limbs.exact import sum_of_units
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+    from mdqr._typing import Mask
 
 Function = Callable[[Any, Any], Any]
 
-_TRUTH = (np.False_, np.True_)  # of one value, as NumPy's comparisons give it
+# Scalars of NumPy, which are 0-d arrays to checkers.
+_TRUTH: Any = (np.False_, np.True_)  # of one value, as NumPy's comparisons give it
 _BEYOND = 1 + 2.0**-20  # times a limb: more than it and all below
 _SURELY_NORMAL = 1e-250  # so are the limbs that a rounding looks at
 
@@ -134,37 +136,37 @@ class Operators:
     def __abs__(self) -> MDArray:
         return elementwise.abs(self)
 
-    def __eq__(self, other: object) -> Any:
+    def __eq__(self, other: object) -> Mask:  # type: ignore[override]
         order = values.order(self, other)
         if order is None:
             return self._forward(comparison.equal, other)
         return _TRUTH[order == 0]
 
-    def __ne__(self, other: object) -> Any:
+    def __ne__(self, other: object) -> Mask:  # type: ignore[override]
         order = values.order(self, other)
         if order is None:
             return self._forward(comparison.not_equal, other)
         return _TRUTH[order != 0]
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: Any) -> Mask:
         order = values.order(self, other)
         if order is None:
             return self._forward(comparison.less, other)
         return _TRUTH[order == -1]
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: Any) -> Mask:
         order = values.order(self, other)
         if order is None:
             return self._forward(comparison.less_equal, other)
         return _TRUTH[order <= 0]
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: Any) -> Mask:
         order = values.order(self, other)
         if order is None:
             return self._forward(comparison.greater, other)
         return _TRUTH[order == 1]
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: Any) -> Mask:
         order = values.order(self, other)
         if order is None:
             return self._forward(comparison.greater_equal, other)

@@ -8,7 +8,10 @@ from mdqr._errors import advised
 from mdqr._functions import reductions
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from mdqr._array.array import MDArray
+    from mdqr._typing import Mask, Places
 
 Axis = int | tuple[int, ...] | None
 
@@ -54,19 +57,19 @@ class Reductions:
         """Return the smallest value; NaN if one occurs."""
         return reductions.extreme("min", self, axis, keepdims=keepdims)
 
-    def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Any:
+    def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> np.int64 | Places:
         """Return the position of the first largest value, as NumPy's integers."""
         return reductions.arg_extreme("argmax", self, axis, keepdims=keepdims)
 
-    def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Any:
+    def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> np.int64 | Places:
         """Return the position of the first smallest value, as NumPy's integers."""
         return reductions.arg_extreme("argmin", self, axis, keepdims=keepdims)
 
-    def any(self, axis: Axis = None, *, keepdims: bool = False) -> Any:
+    def any(self, axis: Axis = None, *, keepdims: bool = False) -> Mask:
         """Return whether any value is not zero, as NumPy's bool."""
         return reductions.truth("any", self, axis, keepdims=keepdims)
 
-    def all(self, axis: Axis = None, *, keepdims: bool = False) -> Any:
+    def all(self, axis: Axis = None, *, keepdims: bool = False) -> Mask:
         """Return whether no value is zero, as NumPy's bool."""
         return reductions.truth("all", self, axis, keepdims=keepdims)
 

@@ -17,6 +17,7 @@ from mdqr._precision import Precision
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+    from mdqr._typing import Floats, Order
 
 
 class ArrayBase:
@@ -82,7 +83,7 @@ class ArrayBase:
     # -- what it is ------------------------------------------------------------------------------
 
     @property
-    def limbs(self) -> Block:
+    def limbs(self) -> Floats:
         """A view of the storage: float64, ``(N, *shape)``, or ``(2, N, *shape)`` if complex.
 
         Who writes to it answers for the values being normalised; see `mdqr.from_limbs`. Its own
@@ -180,7 +181,7 @@ class ArrayBase:
     def reshape(
         self,
         *shape: SupportsIndex | Sequence[SupportsIndex],
-        order: str = "C",
+        order: Order = "C",
         copy: bool | None = None,
     ) -> MDArray:
         """Return the values in another shape: a view where NumPy's planes allow one.
@@ -226,7 +227,7 @@ class ArrayBase:
             resolved = np.broadcast_to(np.empty(()), self.shape).reshape(shape).shape
             return self._block.reshape(front + resolved)
 
-    def ravel(self, order: str = "C") -> MDArray:
+    def ravel(self, order: Order = "C") -> MDArray:
         """Return the values as one axis: a view where the planes allow one; see `mdqr.ravel`."""
         return (self.T if order != "C" and _is_reversed(order) else self).reshape(self.size)
 
@@ -256,7 +257,7 @@ class ArrayBase:
     # -- copies ----------------------------------------------------------------------------------
 
     @advised
-    def copy(self, order: str = "C") -> MDArray:
+    def copy(self, order: Order = "C") -> MDArray:
         """Return a copy, contiguous in C order, whatever `order` of NumPy's is given."""
         _is_reversed(order)
         return self._like(self._block.copy(order="C"))

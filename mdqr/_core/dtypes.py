@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from mdqr._errors import shown
 from mdqr._precision import Precision, as_precision
+from mdqr._typing import PrecisionLike
 
 
 class DType:
@@ -42,7 +43,7 @@ class DType:
     precision: Precision
     is_complex: bool
 
-    def __new__(cls, precision: Precision | str, is_complex: bool = False) -> DType:
+    def __new__(cls, precision: PrecisionLike, is_complex: bool = False) -> DType:
         """Return the one object of a precision and a field."""
         return dtype_of(as_precision(precision), bool(is_complex))
 

@@ -27,17 +27,17 @@ from mdqr._limbs.device import check_together, is_cuda_array, place_on_device_of
 from mdqr._limbs.exact import sum_of_units
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS
+from mdqr._typing import Mask, PrecisionLike
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
-    from mdqr._precision import Precision
 
 _UNORDERED = 2
 _MOST_LIMBS = max(precision.limbs for precision in PRECISIONS)
 
 
 @with_precision
-def equal(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> Any:
+def equal(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> Mask:
     """Return ``x1 == x2`` for each pair of values, exactly.
 
     Parameters
@@ -61,7 +61,7 @@ def equal(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> A
 
 @with_precision
 @documented(equal)
-def not_equal(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> Any:
+def not_equal(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> Mask:
     """Return ``x1 != x2`` for each pair of values, exactly.
 
     >>> bool(mdqr.not_equal(mdqr.qd(1), "1.5"))
@@ -72,7 +72,7 @@ def not_equal(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) 
 
 @with_precision
 @documented(equal)
-def less(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> Any:
+def less(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> Mask:
     """Return ``x1 < x2`` for each pair, exactly; complex values in lexicographic order, as NumPy.
 
     >>> bool(mdqr.less(mdqr.qd(1), "1.5"))
@@ -83,7 +83,7 @@ def less(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> An
 
 @with_precision
 @documented(equal)
-def less_equal(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> Any:
+def less_equal(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> Mask:
     """Return ``x1 <= x2`` for each pair, exactly; complex values in lexicographic order, as NumPy.
 
     >>> bool(mdqr.less_equal(mdqr.qd(1), "1.5"))
@@ -94,7 +94,7 @@ def less_equal(x1: Any, x2: Any, /, *, precision: Precision | str | None = None)
 
 @with_precision
 @documented(equal)
-def greater(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> Any:
+def greater(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> Mask:
     """Return ``x1 > x2`` for each pair, exactly; complex values in lexicographic order, as NumPy.
 
     >>> bool(mdqr.greater(mdqr.qd(1), "1.5"))
@@ -105,7 +105,7 @@ def greater(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) ->
 
 @with_precision
 @documented(equal)
-def greater_equal(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> Any:
+def greater_equal(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> Mask:
     """Return ``x1 >= x2`` for each pair, exactly; complex values in lexicographic order, as NumPy.
 
     >>> bool(mdqr.greater_equal(mdqr.qd(1), "1.5"))
@@ -150,7 +150,7 @@ def compare(x: Any, y: Any) -> Any:
 
 
 @with_precision
-def maximum(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def maximum(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the larger of each pair; NaN if one is NaN.
 
     Parameters
@@ -174,7 +174,7 @@ def maximum(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) ->
 
 @with_precision
 @documented(maximum)
-def minimum(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def minimum(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the smaller of each pair; NaN if one is NaN.
 
     >>> float(mdqr.minimum(mdqr.qd(3), 4))
@@ -184,9 +184,7 @@ def minimum(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) ->
 
 
 @with_precision
-def where(
-    condition: Any, x: Any, y: Any, /, *, precision: Precision | str | None = None
-) -> MDArray:
+def where(condition: Any, x: Any, y: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return values of `x` where `condition` holds, else of `y`.
 
     Parameters
@@ -224,7 +222,7 @@ def where(
 
 
 @with_precision
-def isfinite(x: Any, /, *, precision: Precision | str | None = None) -> Any:
+def isfinite(x: Any, /, *, precision: PrecisionLike | None = None) -> Mask:
     """Test for values that are neither infinite nor NaN.
 
     Parameters
@@ -249,7 +247,7 @@ def isfinite(x: Any, /, *, precision: Precision | str | None = None) -> Any:
 
 @with_precision
 @documented(isfinite)
-def isnan(x: Any, /, *, precision: Precision | str | None = None) -> Any:
+def isnan(x: Any, /, *, precision: PrecisionLike | None = None) -> Mask:
     """Test for NaN.
 
     Parameters
@@ -266,7 +264,7 @@ def isnan(x: Any, /, *, precision: Precision | str | None = None) -> Any:
 
 @with_precision
 @documented(isnan)
-def isinf(x: Any, /, *, precision: Precision | str | None = None) -> Any:
+def isinf(x: Any, /, *, precision: PrecisionLike | None = None) -> Mask:
     """Test for infinite values.
 
     >>> bool(mdqr.isinf(mdqr.qd("-inf")))
@@ -278,7 +276,7 @@ def isinf(x: Any, /, *, precision: Precision | str | None = None) -> Any:
 
 @with_precision
 def array_equal(
-    a1: Any, a2: Any, /, *, equal_nan: bool = False, precision: Precision | str | None = None
+    a1: Any, a2: Any, /, *, equal_nan: bool = False, precision: PrecisionLike | None = None
 ) -> bool:
     """True if two arrays have the same shape and equal values, exactly.
 

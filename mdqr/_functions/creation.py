@@ -14,6 +14,7 @@ from mdqr._limbs import device as _device
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision, as_precision
+from mdqr._typing import PrecisionLike
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
@@ -24,7 +25,7 @@ def array(
     x: Any,
     /,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     dtype: Any = None,
     device: str | None = None,
 ) -> MDArray:
@@ -84,7 +85,7 @@ def asarray(
     x: Any,
     /,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     dtype: Any = None,
     device: str | None = None,
 ) -> MDArray:
@@ -124,7 +125,7 @@ def asarray(
     return array(x, precision=precision, dtype=dtype, device=device)
 
 
-def with_precision(precision: Precision | str | None, dtype: Any) -> Precision | str | None:
+def with_precision(precision: PrecisionLike | None, dtype: Any) -> PrecisionLike | None:
     """Return `precision`, or that of a dtype that has one.
 
     Raises
@@ -162,7 +163,7 @@ def wants_complex(dtype: Any) -> bool | None:
     )
 
 
-def _target_precision(x: Any, precision: Precision | str | None) -> Precision:
+def _target_precision(x: Any, precision: PrecisionLike | None) -> Precision:
     if precision is not None:
         return as_precision(precision)
     found = precisions_in(unwrapped(x))

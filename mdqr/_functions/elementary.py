@@ -18,12 +18,12 @@ from mdqr._docstrings import COMPLEX_FUNCTION, REAL_FUNCTION, REAL_PAIR, documen
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
-    from mdqr._precision import Precision
+    from mdqr._typing import PrecisionLike
 
 
 @with_precision
 @documented(COMPLEX_FUNCTION)
-def exp(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def exp(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the exponential function of each element.
 
     Overflow gives infinity, underflow zero; ``exp(-inf)`` is 0.
@@ -36,7 +36,7 @@ def exp(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(COMPLEX_FUNCTION)
-def exp2(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def exp2(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return two to the power of each element.
 
     Powers of two come out exactly. Overflow gives infinity, underflow zero. Complex values are
@@ -50,7 +50,7 @@ def exp2(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(COMPLEX_FUNCTION)
-def expm1(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def expm1(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return ``exp(x) - 1``, accurate also where `x` is near zero.
 
     Overflow gives infinity; ``expm1(-inf)`` is -1.
@@ -63,7 +63,7 @@ def expm1(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(COMPLEX_FUNCTION)
-def log(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def log(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the natural logarithm.
 
     Zero gives ``-inf`` and a negative real value NaN; complex values have the principal branch,
@@ -77,7 +77,7 @@ def log(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(COMPLEX_FUNCTION)
-def log2(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def log2(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the logarithm to base two.
 
     Of powers of two it is exact. Zero gives ``-inf`` and a negative real value NaN; branches as
@@ -91,7 +91,7 @@ def log2(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(COMPLEX_FUNCTION)
-def log10(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def log10(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the logarithm to base ten.
 
     Of powers of ten that are no more than a precision holds it is exact. Zero gives ``-inf`` and
@@ -105,7 +105,7 @@ def log10(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(COMPLEX_FUNCTION)
-def log1p(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def log1p(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return ``log(1 + x)``, accurate also where `x` is near zero.
 
     -1 gives ``-inf`` and a smaller real value NaN; branches as in `mdqr.log`.
@@ -118,7 +118,7 @@ def log1p(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(COMPLEX_FUNCTION)
-def sin(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def sin(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the sine, of radians.
 
     Arguments of any size are reduced exactly. Infinities give NaN.
@@ -131,7 +131,7 @@ def sin(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(COMPLEX_FUNCTION)
-def cos(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def cos(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the cosine, of radians.
 
     Arguments of any size are reduced exactly. Infinities give NaN.
@@ -144,7 +144,7 @@ def cos(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(COMPLEX_FUNCTION)
-def tan(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def tan(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the tangent, of radians.
 
     Arguments of any size are reduced exactly. Infinities give NaN.
@@ -157,7 +157,7 @@ def tan(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(REAL_FUNCTION)
-def sinpi(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def sinpi(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return ``sin(pi * x)``.
 
     Exact where `x` is a multiple of 1/2: a zero has the sign of `x`. Infinities give NaN.
@@ -170,7 +170,7 @@ def sinpi(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(REAL_FUNCTION)
-def cospi(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def cospi(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return ``cos(pi * x)``.
 
     Exact where `x` is a multiple of 1/2: zeros are positive. Infinities give NaN.
@@ -183,7 +183,7 @@ def cospi(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(COMPLEX_FUNCTION)
-def arcsin(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def arcsin(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the inverse sine, in ``[-pi/2, pi/2]``.
 
     Real values beyond ``[-1, 1]`` give NaN. The branch cuts of complex values lie along the real
@@ -197,7 +197,7 @@ def arcsin(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(COMPLEX_FUNCTION)
-def arccos(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def arccos(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the inverse cosine, in ``[0, pi]``.
 
     Real values beyond ``[-1, 1]`` give NaN. The branch cuts of complex values lie along the real
@@ -211,7 +211,7 @@ def arccos(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(COMPLEX_FUNCTION)
-def arctan(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def arctan(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the inverse tangent, in ``[-pi/2, pi/2]``.
 
     Infinities give ``pi/2`` with their sign. The branch cuts of complex values lie along the
@@ -225,7 +225,7 @@ def arctan(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(COMPLEX_FUNCTION)
-def sinh(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def sinh(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the hyperbolic sine.
 
     Overflow gives infinity.
@@ -238,7 +238,7 @@ def sinh(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(COMPLEX_FUNCTION)
-def cosh(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def cosh(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the hyperbolic cosine.
 
     Overflow gives infinity.
@@ -251,7 +251,7 @@ def cosh(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(COMPLEX_FUNCTION)
-def tanh(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def tanh(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the hyperbolic tangent.
 
     Infinities give 1 with their sign.
@@ -264,7 +264,7 @@ def tanh(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(COMPLEX_FUNCTION)
-def arcsinh(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def arcsinh(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the inverse hyperbolic sine.
 
     Infinities stay. The branch cuts of complex values lie along the imaginary axis beyond -i
@@ -278,7 +278,7 @@ def arcsinh(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(COMPLEX_FUNCTION)
-def arccosh(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def arccosh(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the inverse hyperbolic cosine.
 
     Real values below 1 give NaN. The branch cut of complex values lies along the real axis
@@ -292,7 +292,7 @@ def arccosh(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(COMPLEX_FUNCTION)
-def arctanh(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def arctanh(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the inverse hyperbolic tangent.
 
     -1 and 1 give infinities, real values beyond them NaN. The branch cuts of complex values lie
@@ -306,7 +306,7 @@ def arctanh(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(REAL_FUNCTION)
-def cbrt(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def cbrt(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the cube root, negative for negative values.
 
     Cubes of values with a third of the digits come out exactly.
@@ -319,7 +319,7 @@ def cbrt(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(REAL_FUNCTION)
-def gamma(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def gamma(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the gamma function.
 
     Factorials that fit into the limbs are exact. As in C99, zeros give infinities of their sign,
@@ -340,7 +340,7 @@ def gamma(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(REAL_FUNCTION)
-def lgamma(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def lgamma(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the logarithm of the absolute value of the gamma function.
 
     What SciPy calls ``gammaln``. Zero, negative integers and infinities give infinity.
@@ -364,7 +364,7 @@ def lgamma(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(REAL_FUNCTION)
-def erf(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def erf(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0.
 
     Infinities give 1 with their sign. A table of ``exp(c**2) * erfc(c)`` is continued by the
@@ -382,7 +382,7 @@ def erf(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(REAL_FUNCTION)
-def erfc(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def erfc(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the complementary error function, ``1 - erf(x)``, without cancellation.
 
     Infinity gives 0, ``-inf`` 2; from about 27.2 on the result underflows. Computed as
@@ -396,7 +396,7 @@ def erfc(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(REAL_PAIR)
-def arctan2(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def arctan2(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the angles of the points ``(x2, x1)``, in ``[-pi, pi]``.
 
     Zeros have signs, and infinities denote directions, as in C99 and NumPy.
@@ -419,7 +419,7 @@ def arctan2(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) ->
 
 @with_precision
 @documented(REAL_PAIR)
-def logaddexp(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def logaddexp(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return ``log(exp(x1) + exp(x2))`` without overflow.
 
     ``max(x1, x2) + log1p(exp(-abs(x1 - x2)))``. Where an operand is infinite the result is the

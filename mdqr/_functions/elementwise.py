@@ -18,11 +18,11 @@ from mdqr._limbs.planes import Block, Kind
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
-    from mdqr._precision import Precision
+    from mdqr._typing import PrecisionLike
 
 
 @with_precision
-def add(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def add(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return ``x1 + x2``; result-relative error at most ``2 * eps``, also under cancellation.
 
     Parameters
@@ -46,7 +46,7 @@ def add(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDA
 
 @with_precision
 @documented(add)
-def subtract(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def subtract(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return ``x1 - x2``; result-relative error at most ``2 * eps``, also under cancellation.
 
     >>> print(mdqr.subtract(mdqr.qd(1), 2))
@@ -57,7 +57,7 @@ def subtract(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -
 
 @with_precision
 @documented(add)
-def multiply(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def multiply(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return ``x1 * x2``; relative error at most ``2 * eps``, complex ``4 * eps`` normwise.
 
     >>> print(mdqr.multiply(mdqr.qd(1), 2))
@@ -68,7 +68,7 @@ def multiply(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -
 
 @with_precision
 @documented(add)
-def divide(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def divide(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return ``x1 / x2``; relative error at most ``2 * eps``, complex ``10 * eps`` normwise.
 
     >>> print(mdqr.divide(mdqr.qd(1), 2))
@@ -79,7 +79,7 @@ def divide(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> 
 
 @with_precision
 @documented(NEW_ARRAY)
-def negative(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def negative(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return ``-x``, exactly.
 
     >>> float(mdqr.negative(mdqr.qd(3)))
@@ -93,7 +93,7 @@ def negative(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(NEW_ARRAY)
-def abs(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def abs(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the absolute values.
 
     Returns
@@ -115,7 +115,7 @@ def abs(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(NEW_ARRAY)
-def conj(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def conj(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the complex conjugates, exactly.
 
     Parameters
@@ -133,7 +133,7 @@ def conj(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(NEW_ARRAY)
-def sqrt(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def sqrt(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the square roots.
 
     Digit by digit from the double root, as by hand; arguments are scaled by powers of two.
@@ -152,7 +152,7 @@ def sqrt(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(NEW_ARRAY)
-def square(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def square(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return ``x * x``.
 
     Returns
@@ -168,7 +168,7 @@ def square(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(NEW_ARRAY)
-def reciprocal(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def reciprocal(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return ``1 / x``.
 
     Returns
@@ -185,7 +185,7 @@ def reciprocal(x: Any, /, *, precision: Precision | str | None = None) -> MDArra
 
 @with_precision
 @documented(REAL_PAIR)
-def hypot(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def hypot(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return ``sqrt(x1**2 + x2**2)`` without intermediate overflow.
 
     Returns
@@ -204,7 +204,7 @@ def hypot(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> M
 
 @with_precision
 @documented(REAL_FUNCTION)
-def floor(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def floor(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the largest integers not above `x`, exactly.
 
     Returns
@@ -220,7 +220,7 @@ def floor(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(floor)
-def ceil(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def ceil(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the smallest integers not below `x`, exactly.
 
     >>> float(mdqr.ceil(mdqr.qd("2.1")))
@@ -231,7 +231,7 @@ def ceil(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(NEW_ARRAY)
-def rint(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def rint(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the nearest integers, halves to even, exactly.
 
     Parameters
@@ -247,7 +247,7 @@ def rint(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(NEW_ARRAY)
-def sign(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def sign(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return -1, 0 or 1 by the sign of real values, ``x / |x|`` of complex ones.
 
     Parameters

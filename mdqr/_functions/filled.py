@@ -19,6 +19,7 @@ from mdqr._limbs import device as _device
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision, as_precision
+from mdqr._typing import PrecisionLike
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
@@ -29,7 +30,7 @@ _MOST_BYTES = 2**62  # beyond, NumPy speaks of the number of elements instead of
 def zeros(
     shape: Any,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     dtype: Any = None,
     device: str | None = None,
 ) -> MDArray:
@@ -75,7 +76,7 @@ def zeros(
 def ones(
     shape: Any,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     dtype: Any = None,
     device: str | None = None,
 ) -> MDArray:
@@ -93,7 +94,7 @@ def full(
     shape: Any,
     fill_value: Any,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     dtype: Any = None,
     device: str | None = None,
 ) -> MDArray:
@@ -131,7 +132,7 @@ def full(
 def empty(
     shape: Any,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     dtype: Any = None,
     device: str | None = None,
 ) -> MDArray:
@@ -147,7 +148,7 @@ def zeros_like(
     a: MDArray,
     /,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     dtype: Any = None,
     device: str | None = None,
 ) -> MDArray:
@@ -184,7 +185,7 @@ def ones_like(
     a: MDArray,
     /,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     dtype: Any = None,
     device: str | None = None,
 ) -> MDArray:
@@ -201,7 +202,7 @@ def empty_like(
     a: MDArray,
     /,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     dtype: Any = None,
     device: str | None = None,
 ) -> MDArray:
@@ -219,7 +220,7 @@ def full_like(
     /,
     fill_value: Any,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     dtype: Any = None,
     device: str | None = None,
 ) -> MDArray:
@@ -237,7 +238,7 @@ def full_like(
 
 
 def _model(
-    a: Any, precision: Precision | str | None, dtype: Any, device: str | None
+    a: Any, precision: PrecisionLike | None, dtype: Any, device: str | None
 ) -> dict[str, Any]:
     if not isinstance(a, ArrayBase):
         raise TypeError(
@@ -254,7 +255,7 @@ def _model(
     }
 
 
-def required(precision: Precision | str | None, function: str, dtype: Any) -> Precision:
+def required(precision: PrecisionLike | None, function: str, dtype: Any) -> Precision:
     """Return the precision that a function was given.
 
     Raises

@@ -18,11 +18,11 @@ from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, is_cuda_array, place_on_device_of
 
 if TYPE_CHECKING:
-    from mdqr._precision import Precision
+    from mdqr._typing import Mask, PrecisionLike
 
 
 @with_precision
-def logical_and(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> Any:
+def logical_and(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> Mask:
     """Return where both values are not zero.
 
     Parameters
@@ -51,7 +51,7 @@ def logical_and(x1: Any, x2: Any, /, *, precision: Precision | str | None = None
 
 @with_precision
 @documented(logical_and)
-def logical_or(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> Any:
+def logical_or(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> Mask:
     """Return where at least one of two values is not zero.
 
     >>> mdqr.logical_or(mdqr.array([0, 1], precision=mdqr.qd), False)
@@ -62,7 +62,7 @@ def logical_or(x1: Any, x2: Any, /, *, precision: Precision | str | None = None)
 
 @with_precision
 @documented(logical_and)
-def logical_xor(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> Any:
+def logical_xor(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> Mask:
     """Return where exactly one of two values is not zero.
 
     >>> mdqr.logical_xor(mdqr.array([0, 1], precision=mdqr.qd), True)
@@ -72,7 +72,7 @@ def logical_xor(x1: Any, x2: Any, /, *, precision: Precision | str | None = None
 
 
 @with_precision
-def logical_not(x: Any, /, *, precision: Precision | str | None = None) -> Any:
+def logical_not(x: Any, /, *, precision: PrecisionLike | None = None) -> Mask:
     """Return where values are zero.
 
     Parameters
@@ -104,8 +104,8 @@ def isclose(
     atol: Any = 0.0,
     equal_nan: bool = False,
     *,
-    precision: Precision | str | None = None,
-) -> Any:
+    precision: PrecisionLike | None = None,
+) -> Mask:
     """Return where ``|a - b| <= atol + rtol * |b|``.
 
     Parameters
@@ -158,7 +158,7 @@ def allclose(
     atol: Any = 0.0,
     *,
     equal_nan: bool = False,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> bool:
     """Return whether ``|a - b| <= atol + rtol * |b|`` everywhere.
 

@@ -10,7 +10,7 @@ from mdqr._docstrings import NEW_ARRAY, documented
 from mdqr._errors import advised
 from mdqr._functions import creation, elementwise, filled
 from mdqr._limbs import planes
-from mdqr._precision import Precision
+from mdqr._typing import PrecisionLike
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
@@ -23,7 +23,7 @@ def eye(
     M: int | None = None,
     k: int = 0,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     dtype: Any = None,
     device: str | None = None,
 ) -> MDArray:
@@ -138,7 +138,7 @@ def vander(
     N: int | None = None,
     increasing: bool = False,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return the Vandermonde matrix of `x`.
 

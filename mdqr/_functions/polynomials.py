@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from mdqr._functions import matrices
 from mdqr._functions.creation import asarray
 from mdqr._functions.manipulation.axes import flip, moveaxis, operand
 from mdqr._limbs import planes
-from mdqr._precision import Precision, as_precision
+from mdqr._precision import as_precision
+from mdqr._typing import PrecisionLike
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 @with_precision
 def polyval(
-    p: Any, x: Any, /, *, increasing: bool = False, precision: Precision | str | None = None
+    p: Any, x: Any, /, *, increasing: bool = False, precision: PrecisionLike | None = None
 ) -> MDArray:
     """Evaluate a polynomial, the coefficient of the highest power first.
 
@@ -74,7 +75,7 @@ def polyval(
 
 
 @with_precision
-def polyder(p: Any, /, m: int = 1, *, precision: Precision | str | None = None) -> MDArray:
+def polyder(p: Any, /, m: int = 1, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the coefficients of a derivative.
 
     Parameters
@@ -113,6 +114,32 @@ def polyder(p: Any, /, m: int = 1, *, precision: Precision | str | None = None) 
     return given
 
 
+@overload
+def polyfit(
+    x: Any,
+    y: Any,
+    /,
+    deg: int,
+    *,
+    w: Any = None,
+    cov: Literal[False] = False,
+    precision: PrecisionLike | None = None,
+) -> MDArray: ...
+
+
+@overload
+def polyfit(
+    x: Any,
+    y: Any,
+    /,
+    deg: int,
+    *,
+    w: Any = None,
+    cov: Literal[True, "unscaled"],
+    precision: PrecisionLike | None = None,
+) -> tuple[MDArray, MDArray]: ...
+
+
 def polyfit(
     x: Any,
     y: Any,
@@ -121,8 +148,8 @@ def polyfit(
     *,
     w: Any = None,
     cov: bool | Literal["unscaled"] = False,
-    precision: Precision | str | None = None,
-) -> Any:
+    precision: PrecisionLike | None = None,
+) -> MDArray | tuple[MDArray, MDArray]:
     """Fit a polynomial by least squares.
 
     Parameters

@@ -15,11 +15,11 @@ from mdqr._limbs import planes
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
-    from mdqr._precision import Precision
+    from mdqr._typing import PrecisionLike
 
 
 @with_precision
-def power(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def power(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Raise to powers.
 
     Parameters

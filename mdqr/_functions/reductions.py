@@ -20,7 +20,7 @@ from mdqr._limbs.planes import Block
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
-    from mdqr._precision import Precision
+    from mdqr._typing import PrecisionLike
 
 
 @with_precision
@@ -33,7 +33,7 @@ def sum(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = None,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return the sum of the values over all axes, one axis or several.
 
@@ -67,7 +67,7 @@ def prod(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = None,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return the product of the values over all axes, one axis or several.
 
@@ -160,7 +160,7 @@ def cumsum(x: Any, axis: int | None = None) -> MDArray:
 
 
 @with_precision
-def dot(a: Any, b: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def dot(a: Any, b: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the dot product as `numpy.dot` defines it.
 
     Parameters
@@ -189,7 +189,7 @@ def dot(a: Any, b: Any, /, *, precision: Precision | str | None = None) -> MDArr
 
 
 @with_precision
-def vdot(a: Any, b: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def vdot(a: Any, b: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the inner product of two flattened arrays, the first one conjugated.
 
     Parameters
@@ -219,7 +219,7 @@ def vdot(a: Any, b: Any, /, *, precision: Precision | str | None = None) -> MDAr
 
 
 @with_precision
-def outer(a: Any, b: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def outer(a: Any, b: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return all products of values of two flattened arrays; `mdqr.linalg.outer`: of vectors.
 
     Parameters
@@ -251,7 +251,7 @@ def trace(
     axis1: int = 0,
     axis2: int = 1,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return sums along a diagonal of the first two axes; `mdqr.linalg.trace`: of the last two.
 

@@ -20,7 +20,7 @@ from mdqr._limbs import planes
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
-    from mdqr._precision import Precision
+    from mdqr._typing import Mask, PrecisionLike
 
 _FINEST = 1074  # every value is a multiple of 10**-1074
 _HIGHEST = 310  # no value is above half of 10**310
@@ -28,7 +28,7 @@ _HIGHEST = 310  # no value is above half of 10**310
 
 @with_precision
 @documented(elementwise.floor)
-def trunc(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def trunc(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the integers next to `x` on the side of zero, exactly.
 
     >>> float(mdqr.trunc(mdqr.qd("-2.7")))
@@ -40,7 +40,7 @@ def trunc(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
 
 @with_precision
 @documented(NEW_ARRAY)
-def round(a: Any, /, decimals: int = 0, *, precision: Precision | str | None = None) -> MDArray:
+def round(a: Any, /, decimals: int = 0, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the nearest multiples of a power of ten, halves to even.
 
     Parameters
@@ -88,7 +88,7 @@ def _rounded(x: Fraction, places: int) -> Fraction:
 
 @with_precision
 @documented(REAL_PAIR)
-def copysign(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def copysign(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the sizes of `x1` with the signs of `x2`, exactly.
 
     Parameters
@@ -110,7 +110,7 @@ def copysign(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -
 
 @with_precision
 @documented(REAL_FUNCTION)
-def signbit(x: Any, /, *, precision: Precision | str | None = None) -> Any:
+def signbit(x: Any, /, *, precision: PrecisionLike | None = None) -> Mask:
     """Return where the sign is negative, for zeros and NaN as well.
 
     Returns
@@ -127,7 +127,7 @@ def signbit(x: Any, /, *, precision: Precision | str | None = None) -> Any:
 
 @with_precision
 @documented(REAL_PAIR)
-def remainder(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def remainder(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return ``x1 - x2 * floor(x1 / x2)``, with the sign of `x2`.
 
     By integers on the host, as the quotient may have far more digits than the precision.
@@ -146,7 +146,7 @@ def remainder(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) 
 
 @with_precision
 @documented(REAL_PAIR)
-def floor_divide(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def floor_divide(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the largest integers not above the exact quotients ``x1 / x2``.
 
     Returns
@@ -192,7 +192,7 @@ def _divided(x1: Any, x2: Any) -> tuple[MDArray, MDArray]:
 
 @with_precision
 @documented(REAL_PAIR)
-def nextafter(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def nextafter(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the neighbours of `x1` on the side of `x2`, a unit in the last place away.
 
     Sums of doubles have neighbours much nearer, since gaps between limbs may be wide; this is the
@@ -237,7 +237,7 @@ def clip(
     *,
     min: Any = None,
     max: Any = None,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return values, and the bounds where they lie beyond.
 
@@ -279,7 +279,7 @@ def nan_to_num(
     nan: float = 0.0,
     posinf: Any = None,
     neginf: Any = None,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return values with numbers instead of NaN and infinities.
 

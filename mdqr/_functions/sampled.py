@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from mdqr._limbs.device import host_block
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
-    from mdqr._precision import Precision
+    from mdqr._typing import PrecisionLike
 
 
 @with_precision
@@ -32,7 +32,7 @@ def diff(
     prepend: Any = None,
     append: Any = None,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return differences of neighbours.
 
@@ -100,7 +100,7 @@ def trapezoid(
     dx: Any = 1.0,
     axis: int = -1,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return the integral by the trapezoidal rule.
 
@@ -148,8 +148,8 @@ def gradient(
     *varargs: Any,
     axis: Any = None,
     edge_order: int = 1,
-    precision: Precision | str | None = None,
-) -> Any:
+    precision: PrecisionLike | None = None,
+) -> MDArray | tuple[MDArray, ...]:
     """Return derivatives by differences of second order inside, of `edge_order` at the ends.
 
     Parameters
@@ -227,7 +227,7 @@ def interp(
     right: Any = None,
     period: Any = None,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return values between points, by straight lines.
 
@@ -302,7 +302,12 @@ def _unrolled(x: MDArray, points: MDArray, values: MDArray, step: MDArray) -> tu
 
 @with_precision
 def convolve(
-    a: Any, v: Any, /, mode: str = "full", *, precision: Precision | str | None = None
+    a: Any,
+    v: Any,
+    /,
+    mode: Literal["full", "same", "valid"] = "full",
+    *,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return the convolution of two vectors: the coefficients of the product of polynomials.
 

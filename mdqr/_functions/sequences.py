@@ -19,6 +19,7 @@ from mdqr._errors import advised, shown
 from mdqr._functions import creation, filled
 from mdqr._limbs import planes
 from mdqr._precision import Precision
+from mdqr._typing import PrecisionLike
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
@@ -30,7 +31,7 @@ def linspace(
     num: int = 50,
     endpoint: bool = True,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     dtype: Any = None,
     device: str | None = None,
 ) -> MDArray:
@@ -104,7 +105,7 @@ def arange(
     stop: Any = None,
     step: Any = 1,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     device: str | None = None,
 ) -> MDArray:
     """Return ``start, start + step, ...`` up to, but without, `stop`.
@@ -230,7 +231,7 @@ def stack(arrays: Sequence[Any], /, axis: int = 0) -> MDArray:
 
 
 def _precision_for(
-    function: str, precision: Precision | str | None, dtype: Any, *values: Any
+    function: str, precision: PrecisionLike | None, dtype: Any, *values: Any
 ) -> Precision:
     precision = creation.with_precision(precision, dtype)
     if precision is None and any(isinstance(value, ArrayBase) for value in values):

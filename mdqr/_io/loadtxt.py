@@ -19,8 +19,9 @@ from mdqr._io.blocks import Block, Cells, Source, behind, first_row, plain_cells
 from mdqr._io.form import Form
 from mdqr._io.opened import opened
 from mdqr._io.rows import CellError, Rows, read_rows
-from mdqr._precision import Precision, as_precision
+from mdqr._precision import as_precision
 from mdqr._progress import Reporter
+from mdqr._typing import PrecisionLike
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
@@ -44,7 +45,7 @@ class Table(NamedTuple):
 def loadtxt(
     file: Source,
     *,
-    precision: Precision | str,
+    precision: PrecisionLike,
     delimiter: str | None = ",",
     header: bool = False,
     skiprows: int = 0,

@@ -12,6 +12,7 @@ from mdqr._convert.constants import e, pi
 from mdqr._core.dtypes import DType, dtype_of
 from mdqr._errors import shown
 from mdqr._precision import PRECISIONS, Precision, as_precision
+from mdqr._typing import PrecisionLike
 from mdqr.array_api import _arrays, _creation, _dtypes, _elementwise, linalg, special
 
 VERSION = "2025.12"
@@ -31,7 +32,7 @@ class Namespace(ModuleType):
     Calling it with a precision returns the namespace of that one.
     """
 
-    def __call__(self, precision: Precision | str) -> Namespace:
+    def __call__(self, precision: PrecisionLike) -> Namespace:
         return namespace(as_precision(precision))
 
     def __dir__(self) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from mdqr._backend.float_panels import CUTOFF
 from mdqr._limbs.planes import Block
+from mdqr._typing import NumberArray
 from mdqr.tensorcore._algorithms.passes import finish, rescaled
 from mdqr.tensorcore._algorithms.reflections import check, orthonormal_panel, with_fallbacks
 from mdqr.tensorcore._engine.protocol import Engine
@@ -35,9 +36,11 @@ def blocked_householder(
     a: Any, mode: Literal["reduced", "complete"] = "reduced", *, keep_factors: bool = False
 ) -> QRResult: ...
 @overload
-def blocked_householder(a: Any, mode: Literal["r"], *, keep_factors: bool = False) -> Block: ...
 def blocked_householder(
-    a: Any, mode: str = "reduced", *, keep_factors: bool = False
+    a: Any, mode: Literal["r"], *, keep_factors: bool = False
+) -> NumberArray: ...
+def blocked_householder(
+    a: Any, mode: Literal["reduced", "complete", "r"] = "reduced", *, keep_factors: bool = False
 ) -> QRResult | Block:
     """Return the QR factorisation by blocks of Householder reflections, factors in float32.
 

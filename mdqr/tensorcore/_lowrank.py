@@ -11,6 +11,7 @@ import numpy as np
 from mdqr._errors import shown
 from mdqr._io.format import summary
 from mdqr._limbs.planes import Block
+from mdqr._typing import Compute, NumberArray
 from mdqr.linalg._shared.info import Info, WithInfo
 from mdqr.linalg._shared.operands import as_integer
 from mdqr.tensorcore._algorithms.cgls import norms
@@ -26,9 +27,9 @@ _EPS = 2.0**-52
 
 
 class _Factors(NamedTuple):
-    U: Any
-    S: Any
-    Vh: Any
+    U: NumberArray
+    S: NumberArray
+    Vh: NumberArray
 
 
 class LowRankResult(WithInfo, _Factors):
@@ -52,7 +53,7 @@ class LowRankResult(WithInfo, _Factors):
         return summary(self)
 
 
-def lowrank(a: Any, r: int, *, compute: str = "fp16") -> LowRankResult:
+def lowrank(a: Any, r: int, *, compute: Compute = "fp16") -> LowRankResult:
     """Approximate a matrix by one of rank `r`, factoring on tensor cores.
 
     Parameters

@@ -13,6 +13,7 @@ from mdqr._io.format import summary
 from mdqr._limbs.device import is_cuda_array
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS
+from mdqr._typing import Compute, NumberArray
 from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import as_integer
 from mdqr.tensorcore._algorithms.cgls import Iterate, System, cgls, norms
@@ -88,8 +89,8 @@ class LstsqResult(NamedTuple):
         How it was found.
     """
 
-    x: Any
-    residuals: Any
+    x: NumberArray
+    residuals: NumberArray
     rank: int
     info: LstsqInfo
 
@@ -101,7 +102,7 @@ def lstsq(
     a: Any,
     b: Any,
     *,
-    compute: str = "fp16",
+    compute: Compute = "fp16",
     max_iterations: int = 100,
 ) -> LstsqResult:
     """Solve least-squares problems to the accuracy of float64, factoring on tensor cores.

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from mdqr._io.format import summary
 from mdqr._limbs.planes import Block
+from mdqr._typing import Compute, NumberArray
 from mdqr.linalg._shared.info import Info, WithInfo
 from mdqr.tensorcore._algorithms.passes import Passes
 from mdqr.tensorcore._algorithms.reflections import with_fallbacks
@@ -15,7 +16,7 @@ from mdqr.tensorcore._plan import Plan, plan_of
 
 
 class _Fields(NamedTuple):
-    Q: Any
+    Q: NumberArray
     orthogonality: float
     reached: bool
     passes: int
@@ -48,7 +49,7 @@ class Basis(WithInfo, _Fields):
         return summary(self)
 
 
-def orthogonalize(a: Any, *, compute: str = "fp16") -> Basis:
+def orthogonalize(a: Any, *, compute: Compute = "fp16") -> Basis:
     """Return an orthonormal basis of the columns, to the accuracy of float32.
 
     Parameters

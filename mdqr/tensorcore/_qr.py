@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Literal, overload
 
 from mdqr._limbs.planes import Block
+from mdqr._typing import Compute, NumberArray, TensorMethod
 from mdqr.tensorcore._algorithms.passes import Passes, finish, rescaled
 from mdqr.tensorcore._algorithms.reflections import with_fallbacks
 from mdqr.tensorcore._engine.formats import Format
@@ -20,8 +21,8 @@ def qr(
     a: Any,
     mode: Literal["reduced"] = "reduced",
     *,
-    method: str = "auto",
-    compute: str = "fp16",
+    method: TensorMethod = "auto",
+    compute: Compute = "fp16",
     reorthogonalize: bool = False,
     scale: bool = True,
     keep_factors: bool = False,
@@ -31,18 +32,18 @@ def qr(
     a: Any,
     mode: Literal["r"],
     *,
-    method: str = "auto",
-    compute: str = "fp16",
+    method: TensorMethod = "auto",
+    compute: Compute = "fp16",
     reorthogonalize: bool = False,
     scale: bool = True,
     keep_factors: bool = False,
-) -> Block: ...
+) -> NumberArray: ...
 def qr(
     a: Any,
     mode: str = "reduced",
     *,
-    method: str = "auto",
-    compute: str = "fp16",
+    method: TensorMethod = "auto",
+    compute: Compute = "fp16",
     reorthogonalize: bool = False,
     scale: bool = True,
     keep_factors: bool = False,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mdqr._io.format import summary
 from mdqr._limbs.planes import Block
+from mdqr._typing import NumberArray
 from mdqr.linalg._shared.info import Info, WithInfo
 
 
@@ -72,8 +73,8 @@ class QRInfo(Info):
 
 
 class _Pair(NamedTuple):
-    Q: Any
-    R: Any
+    Q: NumberArray
+    R: NumberArray
 
 
 class QRResult(WithInfo, _Pair):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mdqr._array.array import MDArray
 from mdqr._precision import PRECISIONS, Precision, as_precision
+from mdqr._typing import PrecisionLike
 from mdqr.testing._exact import SCALE, ratio
 from mdqr.testing._oracles import Exact, exact_value, host_block
 
@@ -23,7 +24,7 @@ TIES: Final = [1 << (970 + SCALE - 53 * i) for i in range(970 // 53)]
 
 
 def ulp_error(
-    x: Any, y: Any, *, precision: Precision | str | None = None, tiny: float | None = None
+    x: Any, y: Any, *, precision: PrecisionLike | None = None, tiny: float | None = None
 ) -> NDArray[np.float64]:
     """Return the error of `x` against `y` in multiples of ``eps * |y|``.
 
@@ -157,7 +158,7 @@ def assert_close(
     y: Any,
     *,
     ulps: float,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     tiny: float | None = None,
     err_msg: str = "",
 ) -> None:
@@ -274,7 +275,7 @@ def assert_same_bits(x: Any, y: Any, *, err_msg: str = "") -> None:
     )
 
 
-def _precision_of(x: Any, precision: Precision | str | None) -> Precision:
+def _precision_of(x: Any, precision: PrecisionLike | None) -> Precision:
     if precision is not None:
         return as_precision(precision)
     if isinstance(x, MDArray):

@@ -12,6 +12,7 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._errors import shown
 from mdqr._precision import Precision, as_precision
+from mdqr._typing import PrecisionLike
 from mdqr.random import _generator
 from mdqr.testing._exact import Integers, from_integers
 from mdqr.testing._rotations import with_singular_values
@@ -44,7 +45,7 @@ def matrix(
     n: int,
     *,
     cond: float | Fraction | None = None,
-    precision: Precision | str,
+    precision: PrecisionLike,
     dtype: type = float,
     rng: Any = None,
 ) -> MDArray:

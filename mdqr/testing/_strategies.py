@@ -11,6 +11,7 @@ from mdqr._array.array import MDArray
 from mdqr._errors import shown
 from mdqr._functions import creation, filled, sequences
 from mdqr._precision import Precision, as_precision
+from mdqr._typing import PrecisionLike
 from mdqr.testing._families import FAMILIES, Bounds, Planes, draw, fits
 from mdqr.testing._relations import RELATIONS, relate
 from mdqr.testing._values import Range, exact_bound, first_limbs, value
@@ -35,7 +36,7 @@ class _Options(NamedTuple):
 
 
 def floats(
-    precision: Precision | str,
+    precision: PrecisionLike,
     *,
     min_value: Any = None,
     max_value: Any = None,
@@ -123,7 +124,7 @@ def floats(
 
 
 def arrays(
-    precision: Precision | str,
+    precision: PrecisionLike,
     shape: Shape | SearchStrategy[Shape],
     *,
     dtype: type = float,
@@ -226,7 +227,7 @@ def arrays(
 
 
 def pairs(
-    precision: Precision | str,
+    precision: PrecisionLike,
     shape: Shape | SearchStrategy[Shape],
     *,
     dtype: type = float,
@@ -311,7 +312,7 @@ def pairs(
 
 
 def _of_elements(
-    precision: Precision | str,
+    precision: PrecisionLike,
     shapes: SearchStrategy[Shape],
     dtype: type,
     single: SearchStrategy[Any],
@@ -353,7 +354,7 @@ def _as_shape(shape: Shape) -> tuple[int, ...]:
 
 
 def _options(
-    precision: Precision | str,
+    precision: PrecisionLike,
     dtype: type,
     families: Sequence[str] | None,
     allow: tuple[bool | None, bool | None, bool],

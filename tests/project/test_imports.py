@@ -29,6 +29,7 @@ TREES = {name: ast.parse(path.read_text()) for name, path in MODULES.items()}
 # From the bottom: a module imports from its own row and from those above it.
 LAYERS = """
     mdqr._limbs  mdqr._errors  mdqr._precision  mdqr._docstrings  mdqr._stability  mdqr._progress
+    mdqr._typing
     mdqr._backend
     mdqr._convert
     mdqr._core
@@ -105,6 +106,7 @@ SMALLER_FILES = {
     "mdqr/_backend/cuda/digits.py": "what plans of products and panels derive from the limbs",
     "mdqr/array_api/special.py": "a public module: SciPy asks for its name",
     "mdqr/array_api/_dispatch.py": "what all functions of the namespace do with their operands",
+    "mdqr/_typing.py": "names of types, without functions",
     "mdqr/_core/axes.py": "what all functions with axes share",
     "mdqr/_backend/workspace.py": "a number that the configuration sets and calls read",
     "mdqr/_backend/cuda/backend.py": "the families of calls as one class",

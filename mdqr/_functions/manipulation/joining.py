@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -159,7 +159,9 @@ def split(ary: Any, /, indices_or_sections: Any, axis: int = 0) -> list[MDArray]
     return [given[(*key, slice(start, stop), ...)] for start, stop in pairwise(bounds)]
 
 
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+def meshgrid(
+    *xi: Any, copy: bool = True, sparse: bool = False, indexing: Literal["xy", "ij"] = "xy"
+) -> tuple[MDArray, ...]:
     """Return arrays of coordinates, one for each vector.
 
     Parameters

@@ -16,6 +16,7 @@ from mdqr._limbs.device import is_cuda_array
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+    from mdqr._typing import Mask, Order
 
 
 @documented(VIEW)
@@ -39,7 +40,7 @@ def imag(val: Any, /) -> MDArray:
 
 
 @documented(NEW_ARRAY)
-def isreal(x: Any, /) -> Any:
+def isreal(x: Any, /) -> Mask:
     """Test for values whose imaginary part is zero.
 
     Returns
@@ -98,7 +99,7 @@ def transpose(a: Any, /, axes: Any = None) -> MDArray:
 
 
 @documented(VIEW)
-def ravel(a: Any, /, order: str = "C") -> MDArray:
+def ravel(a: Any, /, order: Order = "C") -> MDArray:
     """Return the values as one axis: a view where the planes allow one.
 
     Parameters
@@ -123,7 +124,7 @@ def ravel(a: Any, /, order: str = "C") -> MDArray:
 
 
 @documented(NEW_ARRAY)
-def copy(a: Any, /, order: str = "K") -> MDArray:
+def copy(a: Any, /, order: Order = "K") -> MDArray:
     """Return a copy, contiguous in C order.
 
     Parameters

@@ -17,6 +17,7 @@ from mdqr._limbs.device import is_cuda_array, place_on_device_of
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+    from mdqr._typing import Places
 
 
 @advised
@@ -107,7 +108,7 @@ def take_along_axis(arr: Any, indices: Any, /, axis: int | None = -1) -> MDArray
     return given[tuple(grid)]
 
 
-def nonzero(a: Any, /) -> tuple[Any, ...]:
+def nonzero(a: Any, /) -> tuple[Places, ...]:
     """Return the places of the values that are not zero, an array for each axis.
 
     Parameters
@@ -139,7 +140,7 @@ def nonzero(a: Any, /) -> tuple[Any, ...]:
 
 
 @documented(REDUCTION)
-def count_nonzero(a: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def count_nonzero(a: Any, /, axis: Axis = None, *, keepdims: bool = False) -> np.int64 | Places:
     """Return how many values are not zero.
 
     Parameters

@@ -14,10 +14,11 @@ from mdqr._limbs import planes
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+    from mdqr._typing import Order
 
 
 @documented(VIEW)
-def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> MDArray:
+def reshape(a: Any, /, shape: Any, order: Order = "C", *, copy: bool | None = None) -> MDArray:
     """Return the values in another shape.
 
     Parameters

@@ -17,7 +17,7 @@ from mdqr._limbs import planes
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
-    from mdqr._precision import Precision
+    from mdqr._typing import Mask, PrecisionLike
 
 
 class UniqueAllResult(NamedTuple):
@@ -44,7 +44,7 @@ class UniqueInverseResult(NamedTuple):
 
 
 @with_precision
-def unique_all(x: Any, /, *, precision: Precision | str | None = None) -> UniqueAllResult:
+def unique_all(x: Any, /, *, precision: PrecisionLike | None = None) -> UniqueAllResult:
     """Return the distinct values in order, where they are, and how often.
 
     Parameters
@@ -74,7 +74,7 @@ def unique_all(x: Any, /, *, precision: Precision | str | None = None) -> Unique
 
 @with_precision
 @documented(unique_all)
-def unique_counts(x: Any, /, *, precision: Precision | str | None = None) -> UniqueCountsResult:
+def unique_counts(x: Any, /, *, precision: PrecisionLike | None = None) -> UniqueCountsResult:
     """Return the distinct values in order, and how often each is there.
 
     Returns
@@ -93,7 +93,7 @@ def unique_counts(x: Any, /, *, precision: Precision | str | None = None) -> Uni
 
 @with_precision
 @documented(unique_all)
-def unique_inverse(x: Any, /, *, precision: Precision | str | None = None) -> UniqueInverseResult:
+def unique_inverse(x: Any, /, *, precision: PrecisionLike | None = None) -> UniqueInverseResult:
     """Return the distinct values in order, and which of them each value is.
 
     Returns
@@ -112,7 +112,7 @@ def unique_inverse(x: Any, /, *, precision: Precision | str | None = None) -> Un
 
 @with_precision
 @documented(unique_all)
-def unique_values(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def unique_values(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the distinct values in order.
 
     Returns
@@ -135,7 +135,7 @@ def unique(
     return_counts: bool = False,
     *,
     equal_nan: bool = True,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> Any:
     """Return the distinct values in order.
 
@@ -194,8 +194,8 @@ def isin(
     /,
     *,
     invert: bool = False,
-    precision: Precision | str | None = None,
-) -> Any:
+    precision: PrecisionLike | None = None,
+) -> Mask:
     """Return which values are among others.
 
     Parameters

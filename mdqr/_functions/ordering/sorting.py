@@ -18,7 +18,7 @@ from mdqr._limbs import planes
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
-    from mdqr._precision import Precision
+    from mdqr._typing import Places, PrecisionLike, Side
 
 
 @with_precision
@@ -28,8 +28,8 @@ def argsort(
     axis: int | None = -1,
     *,
     descending: bool = False,
-    precision: Precision | str | None = None,
-) -> Any:
+    precision: PrecisionLike | None = None,
+) -> Places:
     """Return the places that sort an array; equal values keep their order.
 
     Parameters
@@ -79,7 +79,7 @@ def sort(
     axis: int | None = -1,
     *,
     descending: bool = False,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return the values in order, by exact comparison.
 
@@ -104,11 +104,11 @@ def searchsorted(
     a: Any,
     v: Any,
     /,
-    side: str = "left",
+    side: Side = "left",
     sorter: Any = None,
     *,
-    precision: Precision | str | None = None,
-) -> Any:
+    precision: PrecisionLike | None = None,
+) -> Places:
     """Return the places where values belong in a sorted vector.
 
     Parameters

@@ -19,12 +19,12 @@ from mdqr._limbs import planes
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
-    from mdqr._precision import Precision
+    from mdqr._typing import PrecisionLike
 
 
 @with_precision
 def tensordot(
-    a: Any, b: Any, /, axes: Any = 2, *, precision: Precision | str | None = None
+    a: Any, b: Any, /, axes: Any = 2, *, precision: PrecisionLike | None = None
 ) -> MDArray:
     """Return products summed over pairs of axes; `mdqr.linalg.tensordot` also takes floats alone.
 
@@ -78,7 +78,7 @@ def tensordot(
 
 
 @with_precision
-def inner(a: Any, b: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def inner(a: Any, b: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return products summed over the last axes of two arrays.
 
     Parameters
@@ -111,7 +111,7 @@ def inner(a: Any, b: Any, /, *, precision: Precision | str | None = None) -> MDA
 
 @with_precision
 def vecdot(
-    x1: Any, x2: Any, /, *, axis: int = -1, precision: Precision | str | None = None
+    x1: Any, x2: Any, /, *, axis: int = -1, precision: PrecisionLike | None = None
 ) -> MDArray:
     """Return inner products, `x1` conjugated; `mdqr.linalg.vecdot` also takes floats alone.
 
@@ -153,7 +153,7 @@ def vecdot(
 
 
 @with_precision
-def kron(a: Any, b: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def kron(a: Any, b: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the Kronecker product: blocks of `b`, each multiplied by a value of `a`.
 
     Parameters
@@ -189,9 +189,7 @@ def kron(a: Any, b: Any, /, *, precision: Precision | str | None = None) -> MDAr
 
 
 @with_precision
-def cross(
-    a: Any, b: Any, /, *, axis: int = -1, precision: Precision | str | None = None
-) -> MDArray:
+def cross(a: Any, b: Any, /, *, axis: int = -1, precision: PrecisionLike | None = None) -> MDArray:
     """Return cross products of vectors of three values; `mdqr.linalg.cross` also takes floats.
 
     Parameters

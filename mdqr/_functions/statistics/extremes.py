@@ -11,8 +11,10 @@ from mdqr._functions import reductions
 from mdqr._functions.manipulation.axes import operand
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from mdqr._array.array import MDArray
-    from mdqr._precision import Precision
+    from mdqr._typing import Mask, Places, PrecisionLike
 
 
 @with_precision
@@ -23,7 +25,7 @@ def max(
     axis: Axis = None,
     *,
     keepdims: bool = False,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return the largest value over all axes, one axis or several; NaN if one occurs.
 
@@ -51,7 +53,7 @@ def min(
     axis: Axis = None,
     *,
     keepdims: bool = False,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return the smallest value over all axes, one axis or several; NaN if one occurs.
 
@@ -69,8 +71,8 @@ def argmax(
     axis: int | None = None,
     *,
     keepdims: bool = False,
-    precision: Precision | str | None = None,
-) -> Any:
+    precision: PrecisionLike | None = None,
+) -> np.int64 | Places:
     """Return the place of the first largest value, or of the first NaN.
 
     Parameters
@@ -102,8 +104,8 @@ def argmin(
     axis: int | None = None,
     *,
     keepdims: bool = False,
-    precision: Precision | str | None = None,
-) -> Any:
+    precision: PrecisionLike | None = None,
+) -> np.int64 | Places:
     """Return the place of the first smallest value, or of the first NaN.
 
     >>> int(mdqr.argmin(mdqr.array([1, 3, 2], precision=mdqr.qd)))
@@ -120,7 +122,7 @@ def mean(
     axis: Axis = None,
     *,
     keepdims: bool = False,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return the arithmetic mean: the sum divided by the number of values.
 
@@ -148,8 +150,8 @@ def any(
     axis: Axis = None,
     *,
     keepdims: bool = False,
-    precision: Precision | str | None = None,
-) -> Any:
+    precision: PrecisionLike | None = None,
+) -> Mask:
     """Return whether any value is not zero.
 
     Parameters
@@ -181,8 +183,8 @@ def all(
     axis: Axis = None,
     *,
     keepdims: bool = False,
-    precision: Precision | str | None = None,
-) -> Any:
+    precision: PrecisionLike | None = None,
+) -> Mask:
     """Return whether no value is zero.
 
     >>> bool(mdqr.all(mdqr.array([0, 1], precision=mdqr.qd)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from mdqr._core.axes import Axis, counted_axes, counted_axis, is_only_axis
 from mdqr._core.promotion import promote
@@ -17,7 +17,7 @@ from mdqr._functions.manipulation.shapes import broadcast_to
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
-    from mdqr._precision import Precision
+    from mdqr._typing import PrecisionLike
 
 
 @with_precision
@@ -31,7 +31,7 @@ def var(
     keepdims: bool = False,
     mean: Any = None,
     correction: float | None = None,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return the variance: the sum of the squared distances from the mean, divided by a number.
 
@@ -90,7 +90,7 @@ def std(
     keepdims: bool = False,
     mean: Any = None,
     correction: float | None = None,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return the standard deviation, the square root of the variance.
 
@@ -106,6 +106,30 @@ def std(
     return elementwise.sqrt(var(a, axis, **options))
 
 
+@overload
+def average(
+    a: Any,
+    /,
+    axis: int | None = None,
+    weights: Any = None,
+    returned: Literal[False] = False,
+    *,
+    precision: PrecisionLike | None = None,
+) -> MDArray: ...
+
+
+@overload
+def average(
+    a: Any,
+    /,
+    axis: int | None = None,
+    weights: Any = None,
+    *,
+    returned: Literal[True],
+    precision: PrecisionLike | None = None,
+) -> tuple[MDArray, MDArray]: ...
+
+
 @with_precision
 @documented(REDUCTION)
 def average(
@@ -115,8 +139,8 @@ def average(
     weights: Any = None,
     returned: bool = False,
     *,
-    precision: Precision | str | None = None,
-) -> Any:
+    precision: PrecisionLike | None = None,
+) -> MDArray | tuple[MDArray, MDArray]:
     """Return the mean of values that count differently.
 
     Parameters
@@ -170,7 +194,7 @@ def cov(
     bias: bool = False,
     ddof: float | None = None,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return the covariances of variables.
 
@@ -226,7 +250,7 @@ def ptp(
     axis: Axis = None,
     *,
     keepdims: bool = False,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return the range of values: the largest less the smallest.
 

@@ -20,7 +20,7 @@ from mdqr._functions.ordering.sorting import sort
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
-    from mdqr._precision import Precision
+    from mdqr._typing import PrecisionLike, QuantileMethod
 
 # The rank between two places, by the part of the way.
 _METHODS: dict[str, Callable[[Any], Any]] = {
@@ -39,9 +39,9 @@ def quantile(
     q: Any,
     axis: Axis = None,
     *,
-    method: str = "linear",
+    method: QuantileMethod = "linear",
     keepdims: bool = False,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return values below which given parts of the values lie.
 
@@ -81,9 +81,9 @@ def percentile(
     q: Any,
     axis: Axis = None,
     *,
-    method: str = "linear",
+    method: QuantileMethod = "linear",
     keepdims: bool = False,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return values below which given percentages of the values lie.
 
@@ -107,7 +107,7 @@ def median(
     axis: Axis = None,
     *,
     keepdims: bool = False,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return the middle value, or the mean of the two in the middle.
 

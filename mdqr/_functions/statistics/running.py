@@ -13,13 +13,13 @@ from mdqr._functions.sequences import concatenate
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
-    from mdqr._precision import Precision
+    from mdqr._typing import PrecisionLike
 
 
 @with_precision
 @documented(REDUCTION)
 def cumsum(
-    a: Any, /, axis: int | None = None, *, precision: Precision | str | None = None
+    a: Any, /, axis: int | None = None, *, precision: PrecisionLike | None = None
 ) -> MDArray:
     """Return the running sums along an axis.
 
@@ -42,7 +42,7 @@ def cumsum(
 @with_precision
 @documented(cumsum)
 def cumprod(
-    a: Any, /, axis: int | None = None, *, precision: Precision | str | None = None
+    a: Any, /, axis: int | None = None, *, precision: PrecisionLike | None = None
 ) -> MDArray:
     """Return the running products along an axis.
 
@@ -77,7 +77,7 @@ def cumulative_sum(
     *,
     axis: int | None = None,
     include_initial: bool = False,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return the running sums along an axis, as the array API has them.
 
@@ -113,7 +113,7 @@ def cumulative_prod(
     *,
     axis: int | None = None,
     include_initial: bool = False,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return the running products along an axis, as the array API has them.
 

@@ -12,7 +12,7 @@ from mdqr._errors import advised
 from mdqr._limbs import planes as _limbs
 from mdqr._limbs import scaling
 from mdqr._limbs.planes import Block, Kind
-from mdqr._precision import Precision
+from mdqr._typing import Floats, PrecisionLike
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.info import Info, WithInfo
 from mdqr.linalg._shared.operands import Inputs, gather, matrix_shape
@@ -22,10 +22,10 @@ _SPARE = 200
 
 
 class _Figures(NamedTuple):
-    normwise: Any
-    columnwise: Any
-    rowwise: Any
-    orthogonality: Any
+    normwise: float | Floats
+    columnwise: float | Floats
+    rowwise: float | Floats
+    orthogonality: float | Floats
 
 
 class Certificate(WithInfo, _Figures):
@@ -52,7 +52,7 @@ Certificate.__module__ = "mdqr.linalg"
 
 
 @advised
-def certify(a: Any, Q: Any, R: Any, /, *, precision: Precision | str | None = None) -> Certificate:
+def certify(a: Any, Q: Any, R: Any, /, *, precision: PrecisionLike | None = None) -> Certificate:
     """Measure how well ``a = Q R`` holds and how orthonormal Q is.
 
     Parameters

@@ -12,7 +12,7 @@ from mdqr._backend.protocol import Backend
 from mdqr._docstrings import documented
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
-from mdqr._precision import Precision
+from mdqr._typing import PrecisionLike
 from mdqr.linalg._factor.backward_error import FactorErrors, FactorInfo, Given, product_errors
 from mdqr.linalg._factor.triangular import Triangle, solve_triangular
 from mdqr.linalg._shared.checks import Checks, first_true, of_batch, raise_nonfinite
@@ -37,7 +37,7 @@ def cholesky(
     *,
     upper: bool = False,
     return_info: Literal[False] = False,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray: ...
 
 
@@ -48,7 +48,7 @@ def cholesky(
     *,
     upper: bool = False,
     return_info: Literal[True],
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> tuple[MDArray, FactorInfo]: ...
 
 
@@ -58,7 +58,7 @@ def cholesky(
     *,
     upper: bool = False,
     return_info: bool = False,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray | tuple[MDArray, FactorInfo]:
     """Return Cholesky factors of Hermitian positive definite matrices; as `numpy.linalg.cholesky`.
 
@@ -182,7 +182,7 @@ def checked_factor(
 
 
 @documented(solve_triangular)
-def cho_solve(c_and_lower: Any, b: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def cho_solve(c_and_lower: Any, b: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Solve ``A x = b`` by a Cholesky factor of A; as `scipy.linalg.cho_solve`.
 
     ``(A + E) x = b`` with ``abs(E) <= (3.5 n + 192) eps abs(C^H) abs(C)`` (N. J. Higham,

@@ -14,8 +14,8 @@ from mdqr._docstrings import documented
 from mdqr._errors import warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
-from mdqr._precision import Precision
 from mdqr._progress import Progress, with_report
+from mdqr._typing import PrecisionLike
 from mdqr.linalg._factor.determinants.elimination import Scaled
 from mdqr.linalg._factor.determinants.inverse import eps_of
 from mdqr.linalg._factor.determinants.problem import Problem, cut_off
@@ -55,7 +55,7 @@ def det(
     a: Any,
     /,
     *,
-    precision: Precision | str | None = ...,
+    precision: PrecisionLike | None = ...,
     data_error: Mapping[str, Any] | None = ...,
     return_info: Literal[False] = ...,
     progress: Progress = ...,
@@ -65,7 +65,7 @@ def det(
     a: Any,
     /,
     *,
-    precision: Precision | str | None = ...,
+    precision: PrecisionLike | None = ...,
     data_error: Mapping[str, Any] | None = ...,
     return_info: Literal[True],
     progress: Progress = ...,
@@ -74,7 +74,7 @@ def det(
     a: Any,
     /,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     return_info: bool = False,
     progress: Progress = None,
@@ -259,7 +259,7 @@ def slogdet(
     a: Any,
     /,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     progress: Progress = None,
 ) -> SlogdetResult:

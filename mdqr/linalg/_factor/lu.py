@@ -13,8 +13,8 @@ from mdqr._backend.protocol import Backend
 from mdqr._docstrings import documented
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
-from mdqr._precision import Precision
 from mdqr._progress import Progress, Reporter, with_report
+from mdqr._typing import Places, PrecisionLike, Transposition
 from mdqr.linalg._factor.backward_error import (
     FactorErrors,
     FactorInfo,
@@ -40,7 +40,7 @@ _PANEL = 16
 
 class _LUAndPivots(NamedTuple):
     lu: MDArray
-    piv: Any
+    piv: Places
 
 
 class LUFactors(WithInfo, _LUAndPivots):
@@ -168,7 +168,7 @@ def flat(block: Block, is_complex: bool) -> Block:
 
 
 def lu_factor(
-    a: Any, /, *, precision: Precision | str | None = None, progress: Progress = None
+    a: Any, /, *, precision: PrecisionLike | None = None, progress: Progress = None
 ) -> LUFactors:
     """Factor matrices, ``P A = L U``, with interchanges of rows; as `scipy.linalg.lu_factor`.
 
@@ -256,9 +256,9 @@ def lu_solve(
     lu_and_piv: Any,
     b: Any,
     /,
-    trans: int | str = 0,
+    trans: Transposition = 0,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Solve ``op(A) x = b`` by what `lu_factor` returned; as `scipy.linalg.lu_solve`.
 

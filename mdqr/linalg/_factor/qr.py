@@ -12,8 +12,8 @@ from mdqr._backend.protocol import Backend
 from mdqr._errors import shown
 from mdqr._io.format import summary
 from mdqr._limbs.planes import Block, Kind
-from mdqr._precision import Precision
 from mdqr._progress import Progress, Reporter, with_report
+from mdqr._typing import Places, PrecisionLike, QRMode, SolveMethod
 from mdqr.linalg._factor.backward_error import FactorInfo, Given, product_errors
 from mdqr.linalg._factor.lu import flat
 from mdqr.linalg._factor.refine import factor as refine
@@ -70,7 +70,7 @@ QRResult.__module__ = "mdqr.linalg"
 class _QRAndP(NamedTuple):
     Q: MDArray
     R: MDArray
-    P: Any
+    P: Places
 
 
 class QRPResult(WithInfo, _QRAndP):
@@ -118,10 +118,10 @@ def require_factor(
 
 
 class _Options(TypedDict, total=False):
-    method: str
+    method: SolveMethod
     tile: int | None
     check: bool
-    precision: Precision | str | None
+    precision: PrecisionLike | None
     progress: Progress
 
 
@@ -167,25 +167,25 @@ def qr(
 @overload
 def qr(
     a: Any, /, mode: Literal["r"], *, pivoting: Literal[True], **options: Unpack[_Options]
-) -> tuple[MDArray, Any]: ...
+) -> tuple[MDArray, Places]: ...
 
 
 @overload
 def qr(
     a: Any, /, mode: Literal["raw"], *, pivoting: Literal[True], **options: Unpack[_Options]
-) -> tuple[MDArray, MDArray, Any]: ...
+) -> tuple[MDArray, MDArray, Places]: ...
 
 
 def qr(
     a: Any,
     /,
-    mode: str = "reduced",
+    mode: QRMode = "reduced",
     *,
     pivoting: bool = False,
-    method: str = "auto",
+    method: SolveMethod = "auto",
     tile: int | None = None,
     check: bool = True,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     progress: Progress = None,
 ) -> QRResult | QRPResult | MDArray | tuple[Any, ...]:
     """Factor ``a = Q R`` with orthonormal Q and upper triangular R.

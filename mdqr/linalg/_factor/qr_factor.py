@@ -13,8 +13,8 @@ from mdqr._core.promotion import together
 from mdqr._errors import all_advised, place_of_least, shown, warn_of_precision
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
-from mdqr._precision import Precision
 from mdqr._progress import Progress, with_report
+from mdqr._typing import PrecisionLike
 from mdqr.linalg._factor import wide_range
 from mdqr.linalg._factor.backward_error import FactorErrors, FactorInfo, orthogonality
 from mdqr.linalg._factor.condition import condition, require_digits
@@ -297,7 +297,7 @@ def qr_factor(
     *,
     tile: int | None = None,
     check: bool = True,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     progress: Progress = None,
 ) -> QRFactor:
     """Factor ``a = Q R`` and keep Q implicit.

@@ -13,8 +13,8 @@ from mdqr._backend.protocol import Backend
 from mdqr._errors import advised, shown
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
-from mdqr._precision import Precision
 from mdqr._progress import Progress, Reporter, with_report
+from mdqr._typing import PrecisionLike, Transposition
 from mdqr.linalg._factor import wide_range
 from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared import tuning
@@ -316,11 +316,11 @@ def solve_triangular(
     a: Any,
     b: Any,
     /,
-    trans: int | str = 0,
+    trans: Transposition = 0,
     lower: bool = False,
     unit_diagonal: bool = False,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     progress: Progress = None,
 ) -> MDArray:
     """Solve ``op(a) x = b`` for a triangular matrix by substitution.

@@ -11,12 +11,68 @@ from mdqr._array.array import MDArray
 from mdqr._docstrings import documented
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
-from mdqr._precision import Precision
 from mdqr._progress import Progress, Reporter, with_report
+from mdqr._typing import PrecisionLike
 from mdqr.linalg._general.conclusion import Conclusion
 from mdqr.linalg._general.operands import Operands, operands
 from mdqr.linalg._general.results import EigInfo, EigResult
 from mdqr.linalg._general.solver import info_of, solved, warn_of_data
+
+
+@overload
+def eig(
+    a: Any,
+    /,
+    b: Any = None,
+    left: bool = False,
+    right: Literal[True] = True,
+    *,
+    precision: PrecisionLike | None = None,
+    data_error: Mapping[str, Any] | None = None,
+    progress: Progress = None,
+) -> EigResult: ...
+
+
+@overload
+def eig(
+    a: Any,
+    /,
+    b: Any = None,
+    *,
+    left: Literal[True],
+    right: bool = True,
+    precision: PrecisionLike | None = None,
+    data_error: Mapping[str, Any] | None = None,
+    progress: Progress = None,
+) -> EigResult: ...
+
+
+@overload
+def eig(
+    a: Any,
+    /,
+    b: Any = None,
+    left: Literal[False] = False,
+    *,
+    right: Literal[False],
+    precision: PrecisionLike | None = None,
+    data_error: Mapping[str, Any] | None = None,
+    progress: Progress = None,
+) -> MDArray: ...
+
+
+@overload
+def eig(
+    a: Any,
+    /,
+    b: Any,
+    left: Literal[False],
+    right: Literal[False],
+    *,
+    precision: PrecisionLike | None = None,
+    data_error: Mapping[str, Any] | None = None,
+    progress: Progress = None,
+) -> MDArray: ...
 
 
 def eig(
@@ -26,7 +82,7 @@ def eig(
     left: bool = False,
     right: bool = True,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     progress: Progress = None,
 ) -> EigResult | MDArray:
@@ -141,8 +197,9 @@ def eigvals(
     b: Any = None,
     *,
     return_info: Literal[False] = False,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
+    progress: Progress = None,
 ) -> MDArray: ...
 
 
@@ -153,8 +210,9 @@ def eigvals(
     b: Any = None,
     *,
     return_info: Literal[True],
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
+    progress: Progress = None,
 ) -> tuple[MDArray, EigInfo]: ...
 
 
@@ -165,7 +223,7 @@ def eigvals(
     b: Any = None,
     *,
     return_info: bool = False,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     progress: Progress = None,
 ) -> MDArray | tuple[MDArray, EigInfo]:
@@ -218,7 +276,7 @@ def _values(
     function: str,
     a: Any,
     b: Any,
-    precision: Precision | str | None,
+    precision: PrecisionLike | None,
     data_error: Mapping[str, Any] | None,
     report: Reporter | None,
 ) -> tuple[MDArray, EigInfo]:

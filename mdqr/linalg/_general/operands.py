@@ -9,7 +9,7 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._limbs.device import host_block
-from mdqr._precision import Precision
+from mdqr._typing import PrecisionLike
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.data_error import Errors, check_data_error, may_be_rounded, operand_errors
 from mdqr.linalg._shared.operands import (
@@ -39,7 +39,7 @@ class Operands(NamedTuple):
 def operands(
     function: str,
     values: list[Any],
-    precision: Precision | str | None,
+    precision: PrecisionLike | None,
     data_error: Mapping[str, Any] | None,
 ) -> Operands:
     """Convert and check a, or a and b."""

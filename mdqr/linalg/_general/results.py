@@ -9,6 +9,7 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._precision import Precision
+from mdqr._typing import Floats
 from mdqr.linalg._shared.info import Info, Lazy
 
 
@@ -59,7 +60,7 @@ class EigInfo(Info):
         self._lazy["vector_error_bound"] = vector_error_bound
 
     @cached_property
-    def vector_error_bound(self) -> np.ndarray:
+    def vector_error_bound(self) -> Floats:
         """See the attributes of the class."""
         return np.asarray(self._made("vector_error_bound"))
 

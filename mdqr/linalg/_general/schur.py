@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Kind
-from mdqr._precision import Precision
 from mdqr._progress import Progress, with_report
+from mdqr._typing import PrecisionLike
 from mdqr.linalg._factor.backward_error import FactorInfo
 from mdqr.linalg._factor.lu import flat
 from mdqr.linalg._general.operands import operands
@@ -52,9 +52,9 @@ SchurResult.__module__ = "mdqr.linalg"
 def schur(
     a: Any,
     /,
-    output: str = "real",
+    output: Literal["real", "complex"] = "real",
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     progress: Progress = None,
 ) -> SchurResult:

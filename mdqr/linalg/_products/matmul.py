@@ -13,8 +13,8 @@ from mdqr._errors import advised, shown
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_device, device_of
 from mdqr._limbs.planes import Block
-from mdqr._precision import Precision
 from mdqr._progress import Progress, Reporter, with_report
+from mdqr._typing import MatmulMethod, PrecisionLike
 from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.operands import (
@@ -44,8 +44,8 @@ def matmul(
     b: Any,
     /,
     *,
-    method: str = "auto",
-    precision: Precision | str | None = None,
+    method: MatmulMethod = "auto",
+    precision: PrecisionLike | None = None,
     progress: Progress = None,
     devices: Sequence[str] = (),
 ) -> MDArray:

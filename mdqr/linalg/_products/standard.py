@@ -9,11 +9,11 @@ from mdqr._docstrings import documented
 from mdqr._functions import reductions
 from mdqr._functions.manipulation import axes as _axes
 from mdqr._functions.products import contractions
-from mdqr._precision import Precision
+from mdqr._typing import PrecisionLike
 from mdqr.linalg._shared.operands import as_array, gather
 
 
-def diagonal(x: Any, /, *, offset: int = 0, precision: Precision | str | None = None) -> MDArray:
+def diagonal(x: Any, /, *, offset: int = 0, precision: PrecisionLike | None = None) -> MDArray:
     """Return a view of diagonals of the last two axes; `mdqr.diagonal`: of the first two.
 
     Parameters
@@ -45,7 +45,7 @@ def diagonal(x: Any, /, *, offset: int = 0, precision: Precision | str | None = 
 
 
 @documented(diagonal)
-def trace(x: Any, /, *, offset: int = 0, precision: Precision | str | None = None) -> MDArray:
+def trace(x: Any, /, *, offset: int = 0, precision: PrecisionLike | None = None) -> MDArray:
     """Return the sums along diagonals of the last two axes; `mdqr.trace`: of the first two.
 
     Returns
@@ -60,7 +60,7 @@ def trace(x: Any, /, *, offset: int = 0, precision: Precision | str | None = Non
 
 
 @documented(diagonal)
-def matrix_transpose(x: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def matrix_transpose(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return a view with the last two axes swapped; `mdqr.matrix_transpose` takes no `precision`.
 
     Returns
@@ -74,14 +74,14 @@ def matrix_transpose(x: Any, /, *, precision: Precision | str | None = None) -> 
     return as_array(x, precision).mT
 
 
-def _answer(*operands: Any, precision: Precision | str | None) -> Precision | str | None:
+def _answer(*operands: Any, precision: PrecisionLike | None) -> PrecisionLike | None:
     """Return the precision of the answer; None where it is the highest of the arrays."""
     if precision is None and any(isinstance(x, MDArray) for x in operands):
         return None
     return gather(*operands, precision=precision, trimmed=False).precision
 
 
-def outer(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def outer(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return all products of values of two vectors; `mdqr.outer` flattens other arrays.
 
     Parameters
@@ -115,7 +115,7 @@ def outer(x1: Any, x2: Any, /, *, precision: Precision | str | None = None) -> M
 
 
 def cross(
-    x1: Any, x2: Any, /, *, axis: int = -1, precision: Precision | str | None = None
+    x1: Any, x2: Any, /, *, axis: int = -1, precision: PrecisionLike | None = None
 ) -> MDArray:
     """Return cross products; unlike `mdqr.cross` also of floats alone, in precision d.
 
@@ -149,7 +149,7 @@ def cross(
 
 
 def vecdot(
-    x1: Any, x2: Any, /, *, axis: int = -1, precision: Precision | str | None = None
+    x1: Any, x2: Any, /, *, axis: int = -1, precision: PrecisionLike | None = None
 ) -> MDArray:
     """Return inner products; unlike `mdqr.vecdot` also of floats alone, in precision d.
 
@@ -183,7 +183,7 @@ def vecdot(
 
 
 def tensordot(
-    x1: Any, x2: Any, /, *, axes: Any = 2, precision: Precision | str | None = None
+    x1: Any, x2: Any, /, *, axes: Any = 2, precision: PrecisionLike | None = None
 ) -> MDArray:
     """Return products summed over axes; unlike `mdqr.tensordot` also of floats alone, in d.
 

@@ -14,6 +14,7 @@ from mdqr._limbs import planes
 from mdqr._limbs.device import host_block
 from mdqr._precision import Precision
 from mdqr._progress import Progress, Reporter, with_report
+from mdqr._typing import PrecisionLike
 from mdqr.linalg._roots.values import Given, found_roots
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.data_error import (
@@ -63,7 +64,7 @@ def roots(
     /,
     *,
     data_error: Mapping[str, Any] | None = None,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     progress: Progress = None,
 ) -> RootsResult:
     """Return the roots of a polynomial, and disks that contain them.
@@ -153,7 +154,7 @@ def found_with_info(
     public: str,
     p: Any,
     data_error: Mapping[str, Any] | None,
-    precision: Precision | str | None,
+    precision: PrecisionLike | None,
     report: Reporter | None = None,
 ) -> RootsResult:
     """Do `roots` for the public function of that name in `mdqr`."""
@@ -223,7 +224,7 @@ def _whole(inputs: Inputs, index: int) -> MDArray:
     return MDArray._wrap(block, inputs.work, inputs.is_complex)
 
 
-def companion(p: Any, /, *, precision: Precision | str | None = None) -> MDArray:
+def companion(p: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return the companion matrix of a polynomial; as `scipy.linalg.companion`.
 
     Parameters

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mdqr._precision import Precision
+from mdqr._typing import Floats
 from mdqr.linalg._shared.digits import digits_within
 
 _R = TypeVar("_R", bound="WithInfo")
@@ -54,10 +55,10 @@ class Info:
         Largest relative change in each step of the iteration, float64 with one axis.
     """
 
-    method: Any
+    method: str | np.ndarray | None
     precision: Precision | None
-    iterations: Any
-    bound_kind: Any
+    iterations: int | None
+    bound_kind: str | np.ndarray | None
     _lazy = _NONE_MADE
 
     def __init__(
@@ -110,35 +111,35 @@ class Info:
         return f"{worst} data_digits>={data:.1f} (within data errors)"
 
     @cached_property
-    def condition(self) -> Any:
+    def condition(self) -> float | Floats:
         """See the attributes of the class."""
         return self._made("condition")
 
     @cached_property
-    def error_bound(self) -> np.ndarray:
+    def error_bound(self) -> Floats:
         """See the attributes of the class."""
         return np.asarray(self._made("error_bound"))
 
     @cached_property
-    def data_error_bound(self) -> np.ndarray:
+    def data_error_bound(self) -> Floats:
         """See the attributes of the class."""
         if self._lazy.get("data_error_bound") is None:
             return np.full(self.error_bound.shape, np.nan)
         return np.asarray(self._made("data_error_bound"))
 
     @cached_property
-    def digits(self) -> np.ndarray:
+    def digits(self) -> Floats:
         """See the attributes of the class."""
         full = float(self.precision.digits) if self.precision else np.inf
         return self._digits_of("error_bound", full)
 
     @cached_property
-    def data_digits(self) -> np.ndarray:
+    def data_digits(self) -> Floats:
         """See the attributes of the class."""
         return self._digits_of("data_error_bound", self.digits)
 
     @cached_property
-    def history(self) -> np.ndarray:
+    def history(self) -> Floats:
         """See the attributes of the class."""
         return np.zeros(0) if self._lazy.get("history") is None else self._made("history")
 

@@ -22,6 +22,7 @@ from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, is_cuda_array
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS, Precision, as_precision
+from mdqr._typing import PrecisionLike
 from mdqr.linalg._shared.checks import fetch
 
 # An index for each axis of a batch, on the host.
@@ -59,7 +60,7 @@ class Inputs(NamedTuple):
         return MDArray._wrap(block, self.precision, field)
 
 
-def gather(*values: Any, precision: Precision | str | None, trimmed: bool = True) -> Inputs:
+def gather(*values: Any, precision: PrecisionLike | None, trimmed: bool = True) -> Inputs:
     """Convert the operands of a function of linear algebra.
 
     Data stay as they are: an operand of a higher precision than the answer is used in full, and
@@ -113,7 +114,7 @@ def gather(*values: Any, precision: Precision | str | None, trimmed: bool = True
     return Inputs(answer, work, is_complex, blocks)
 
 
-def as_array(x: Any, precision: Precision | str | None) -> MDArray:
+def as_array(x: Any, precision: PrecisionLike | None) -> MDArray:
     """Return an operand as an array of the precision of the answer, by default its own."""
     inputs = gather(x, precision=precision)
     return inputs.wrap(planes.widen(inputs.blocks[0], inputs.is_complex, inputs.kind.limbs))

@@ -5,13 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from mdqr._backend.protocol import Backend
 from mdqr._errors import all_advised
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._shared.info import Info
+
+_Array = TypeVar("_Array")  # MDArray, or also arrays of floats
 
 
 class Measured(NamedTuple):
@@ -36,7 +38,7 @@ class Measured(NamedTuple):
 
 
 @all_advised
-class Statistics(Info, ABC):
+class Statistics(Info, ABC, Generic[_Array]):
     """Standard errors, covariances and their like.
 
     Attributes have one number for each column of b; methods take options, or invert R.
@@ -48,7 +50,7 @@ class Statistics(Info, ABC):
         """The quantities from which they are computed, at the first request."""
 
     @property
-    def residual_std(self) -> Any:
+    def residual_std(self) -> _Array:
         """Residual standard deviation: the root of residuals over degrees of freedom.
 
         0-d for a vector b, else ``(..., k)``; NaN where m <= n leaves no degrees of freedom.
@@ -58,7 +60,7 @@ class Statistics(Info, ABC):
         return known.wrap(std[..., 0] if known.is_vector else std, False)
 
     @property
-    def r_squared(self) -> Any:
+    def r_squared(self) -> _Array:
         """Coefficient of determination, ``1 - residuals / total``; shaped as `residual_std`.
 
         The total is taken about the (weighted) mean of b if a column of a is constant in the rows
@@ -73,7 +75,7 @@ class Statistics(Info, ABC):
         found = self._real("subtract", one, ratio)
         return known.wrap(found[..., 0] if known.is_vector else found, False)
 
-    def standard_errors(self) -> Any:
+    def standard_errors(self) -> _Array:
         """Return the standard error of each component of x.
 
         Returns
@@ -90,7 +92,7 @@ class Statistics(Info, ABC):
         errors = backend.ldexp(errors, self._shift + exponents[..., :, None])
         return known.wrap(errors[..., 0] if known.is_vector else errors, False)
 
-    def covariance(self, *, scaled: bool = True) -> Any:
+    def covariance(self, *, scaled: bool = True) -> _Array:
         """Return the covariance matrix of x.
 
         Parameters

@@ -92,7 +92,7 @@ class Fit:
         return has_constant(inputs.blocks[0], inputs.kind, self.positive, checks)
 
 
-class LstsqInfo(Statistics):
+class LstsqInfo(Statistics[MDArray]):
     """Quality and statistics of a least-squares solution.
 
     Attributes

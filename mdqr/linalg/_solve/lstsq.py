@@ -16,6 +16,7 @@ from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr._progress import Progress, Reporter, with_report
+from mdqr._typing import Places, PrecisionLike, SolveMethod
 from mdqr.linalg._shared.caller import LSTSQ, Caller
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.data_error import check_data_error
@@ -68,7 +69,7 @@ class LstsqResult(NamedTuple):
 
     x: MDArray
     residuals: MDArray
-    rank: Any
+    rank: int | Places
     info: LstsqInfo | RankInfo
 
 
@@ -85,9 +86,9 @@ def lstsq(
     max_condition: float | None = None,
     basic: bool = False,
     weights: Any = None,
-    method: str = "auto",
+    method: SolveMethod = "auto",
     verified: bool = False,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     progress: Progress = None,
 ) -> LstsqResult:
@@ -276,9 +277,9 @@ def solved_for(
     max_condition: float | None = None,
     basic: bool = False,
     weights: Any = None,
-    method: str = "auto",
+    method: SolveMethod = "auto",
     verified: bool = False,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     report: Reporter | None = None,
 ) -> LstsqResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -19,10 +19,12 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS, Precision
 from mdqr._progress import Progress, Reporter, with_report
+from mdqr._typing import MatrixOrder, PrecisionLike, SolveMethod
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._shared.caller import INV, SOLVE, Caller
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.data_error import check_data_error
+from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import (
     Inputs,
     as_array,
@@ -44,18 +46,48 @@ from mdqr.linalg._spectral.rank import near_one
 from mdqr.linalg._spectral.svd import svdvals
 
 
+@overload
 def solve(
     a: Any,
     b: Any,
     /,
     *,
-    method: str = "auto",
+    method: SolveMethod = "auto",
     verified: bool = False,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
+    data_error: Mapping[str, Any] | None = None,
+    return_info: Literal[False] = False,
+    progress: Progress = None,
+) -> MDArray: ...
+
+
+@overload
+def solve(
+    a: Any,
+    b: Any,
+    /,
+    *,
+    method: SolveMethod = "auto",
+    verified: bool = False,
+    precision: PrecisionLike | None = None,
+    data_error: Mapping[str, Any] | None = None,
+    return_info: Literal[True],
+    progress: Progress = None,
+) -> tuple[MDArray, Info]: ...
+
+
+def solve(
+    a: Any,
+    b: Any,
+    /,
+    *,
+    method: SolveMethod = "auto",
+    verified: bool = False,
+    precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     return_info: bool = False,
     progress: Progress = None,
-) -> Any:
+) -> MDArray | tuple[MDArray, Info]:
     """Solve ``a x = b`` for square matrices.
 
     Parameters
@@ -131,17 +163,45 @@ def solve(
         return _solved(SOLVE, inputs, (a, b), data_error, method, progress, verified, return_info)
 
 
+@overload
 def inv(
     a: Any,
     /,
     *,
-    method: str = "auto",
+    method: SolveMethod = "auto",
     verified: bool = False,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
+    data_error: Mapping[str, Any] | None = None,
+    return_info: Literal[False] = False,
+    progress: Progress = None,
+) -> MDArray: ...
+
+
+@overload
+def inv(
+    a: Any,
+    /,
+    *,
+    method: SolveMethod = "auto",
+    verified: bool = False,
+    precision: PrecisionLike | None = None,
+    data_error: Mapping[str, Any] | None = None,
+    return_info: Literal[True],
+    progress: Progress = None,
+) -> tuple[MDArray, Info]: ...
+
+
+def inv(
+    a: Any,
+    /,
+    *,
+    method: SolveMethod = "auto",
+    verified: bool = False,
+    precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     return_info: bool = False,
     progress: Progress = None,
-) -> Any:
+) -> MDArray | tuple[MDArray, Info]:
     """Return inverses of matrices; as `numpy.linalg.inv`.
 
     Parameters
@@ -217,9 +277,9 @@ def inverse_for(
     caller: Caller,
     a: Any,
     *,
-    method: str = "auto",
+    method: SolveMethod = "auto",
     verified: bool = False,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     return_info: bool = False,
     report: Reporter | None = None,
@@ -294,7 +354,7 @@ def _problem(data: Data, report: Reporter | None) -> Problem:
 
 
 @advised
-def matrix_power(a: Any, /, n: int, *, precision: Precision | str | None = None) -> MDArray:
+def matrix_power(a: Any, /, n: int, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return powers of square matrices, by repeated squaring.
 
     Parameters
@@ -353,9 +413,9 @@ def matrix_power(a: Any, /, n: int, *, precision: Precision | str | None = None)
 def cond(
     a: Any,
     /,
-    p: float | str | None = None,
+    p: float | MatrixOrder | None = None,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     progress: Progress = None,
 ) -> MDArray:
     """Return condition numbers; as `numpy.linalg.cond`.
@@ -412,7 +472,7 @@ def cond(
 
 
 def _by_inverse(
-    a: Any, p: float | str, precision: Precision | str | None, report: Reporter | None
+    a: Any, p: float | MatrixOrder, precision: PrecisionLike | None, report: Reporter | None
 ) -> MDArray:
     """Return conditions by the inverses, infinite for matrices that `inv` calls singular."""
     sizes = norm(a, p, axis=(-2, -1), precision=precision)

@@ -10,8 +10,8 @@ from mdqr._array.array import MDArray
 from mdqr._backend.blocks import from_native, native_abs, to_native
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
-from mdqr._precision import Precision
 from mdqr._progress import Reporter
+from mdqr._typing import PrecisionLike
 from mdqr.linalg._factor.lu import flat, permuted
 from mdqr.linalg._factor.scaled import Scaled, pivoted_factors, scaled_factors
 from mdqr.linalg._shared.checks import Checks, fetch
@@ -55,7 +55,7 @@ class Decomposed(NamedTuple):
 def decomposed(
     function: str,
     a: Any,
-    precision: Precision | str | None,
+    precision: PrecisionLike | None,
     *,
     vectors: bool,
     report: Reporter | None = None,

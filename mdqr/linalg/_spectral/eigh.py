@@ -14,8 +14,8 @@ from mdqr._docstrings import documented
 from mdqr._errors import shown, warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
-from mdqr._precision import Precision
 from mdqr._progress import Progress, Reporter, with_report
+from mdqr._typing import PrecisionLike, Uplo
 from mdqr.linalg._factor.cholesky import checked_factor
 from mdqr.linalg._factor.lu import flat, permuted
 from mdqr.linalg._factor.triangular import Triangle
@@ -72,12 +72,12 @@ EighResult.__module__ = "mdqr.linalg"
 def eigh(
     a: Any,
     /,
-    UPLO: str = "L",
+    UPLO: Uplo = "L",
     *,
     b: Any = None,
     subset_by_index: Any = None,
     data_error: Mapping[str, Any] | None = None,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     progress: Progress = None,
 ) -> EighResult:
     """Return eigenvalues and eigenvectors of Hermitian matrices; as `numpy.linalg.eigh`.
@@ -179,13 +179,13 @@ def eigh(
 def eigvalsh(
     a: Any,
     /,
-    UPLO: str = "L",
+    UPLO: Uplo = "L",
     *,
     b: Any = None,
     subset_by_index: Any = None,
     return_info: Literal[False] = False,
     data_error: Mapping[str, Any] | None = None,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     progress: Progress = None,
 ) -> MDArray: ...
 
@@ -194,13 +194,13 @@ def eigvalsh(
 def eigvalsh(
     a: Any,
     /,
-    UPLO: str = "L",
+    UPLO: Uplo = "L",
     *,
     b: Any = None,
     subset_by_index: Any = None,
     return_info: Literal[True],
     data_error: Mapping[str, Any] | None = None,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     progress: Progress = None,
 ) -> tuple[MDArray, SpectralInfo]: ...
 
@@ -209,13 +209,13 @@ def eigvalsh(
 def eigvalsh(
     a: Any,
     /,
-    UPLO: str = "L",
+    UPLO: Uplo = "L",
     *,
     b: Any = None,
     subset_by_index: Any = None,
     return_info: bool = False,
     data_error: Mapping[str, Any] | None = None,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     progress: Progress = None,
 ) -> MDArray | tuple[MDArray, SpectralInfo]:
     """Return eigenvalues of Hermitian matrices, the least first; as `numpy.linalg.eigvalsh`.
@@ -326,7 +326,7 @@ def _decomposed(
     uplo: Any,
     b: Any,
     subset: Any,
-    precision: Precision | str | None,
+    precision: PrecisionLike | None,
     report: Reporter | None,
 ) -> _Found:
     """Return the operands with all their eigenvalues and eigenvectors."""

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, cast
 from mdqr._array.array import MDArray
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
-from mdqr._precision import Precision
 from mdqr._progress import Progress, Reporter, with_report
+from mdqr._typing import PrecisionLike, Side
 from mdqr.linalg._factor.backward_error import (
     FactorErrors,
     FactorInfo,
@@ -68,7 +68,7 @@ def lowrank(
     r: int | None = None,
     *,
     rtol: float | None = None,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     progress: Progress = None,
 ) -> LowRankResult:
     """Return the largest singular values of matrices and their vectors.
@@ -256,7 +256,7 @@ PolarResult.__module__ = "mdqr.linalg"
 
 
 def polar(
-    a: Any, /, side: str = "right", *, precision: Precision | str | None = None
+    a: Any, /, side: Side = "right", *, precision: PrecisionLike | None = None
 ) -> PolarResult:
     """Return the polar decomposition ``a = u p``; as `scipy.linalg.polar`.
 

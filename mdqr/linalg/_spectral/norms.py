@@ -14,7 +14,7 @@ from mdqr._errors import advised, shown
 from mdqr._functions import reductions
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
-from mdqr._precision import Precision
+from mdqr._typing import MatrixOrder, PrecisionLike
 from mdqr.linalg._shared.operands import Inputs, as_array, as_integer, gather
 from mdqr.linalg._spectral.decomposition import decomposed, folded
 
@@ -27,11 +27,11 @@ _NOTHING = 2**63 - 1  # above the bits of every double; its exponent counts as 0
 def norm(
     x: Any,
     /,
-    ord: float | str | None = None,
+    ord: float | MatrixOrder | None = None,
     axis: int | tuple[int, ...] | None = None,
     keepdims: bool = False,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return the norm of vectors or matrices, as `numpy.linalg.norm`.
 
@@ -107,7 +107,7 @@ def vector_norm(
     axis: int | tuple[int, ...] | None = None,
     keepdims: bool = False,
     ord: float = 2,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return the norm of vectors, which may lie along several axes.
 
@@ -161,8 +161,8 @@ def matrix_norm(
     /,
     *,
     keepdims: bool = False,
-    ord: float | str | None = "fro",
-    precision: Precision | str | None = None,
+    ord: float | MatrixOrder | None = "fro",
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return the norm of matrices.
 

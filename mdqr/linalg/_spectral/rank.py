@@ -13,8 +13,8 @@ from mdqr._functions.creation import asarray
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import device_of
 from mdqr._limbs.planes import Block, Kind
-from mdqr._precision import Precision
 from mdqr._progress import Progress, with_report
+from mdqr._typing import Places, PrecisionLike
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.info import Info
@@ -37,9 +37,9 @@ def matrix_rank(
     tol: Any = None,
     *,
     rtol: Any = None,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     progress: Progress = None,
-) -> Any:
+) -> int | Places:
     """Return the number of singular values above a tolerance; as `numpy.linalg.matrix_rank`.
 
     Parameters
@@ -117,7 +117,7 @@ def pinv(
     *,
     rtol: Any = None,
     return_info: Literal[False] = False,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     progress: Progress = None,
 ) -> MDArray: ...
 
@@ -130,7 +130,7 @@ def pinv(
     *,
     rtol: Any = None,
     return_info: Literal[True],
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     progress: Progress = None,
 ) -> tuple[MDArray, Info]: ...
 
@@ -142,7 +142,7 @@ def pinv(
     *,
     rtol: Any = None,
     return_info: bool = False,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     progress: Progress = None,
 ) -> MDArray | tuple[MDArray, Info]:
     """Return pseudoinverses (Moore and Penrose); as `numpy.linalg.pinv`.
@@ -232,7 +232,7 @@ def null_space(
     rcond: float | None = None,
     *,
     rtol: float | None = None,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
 ) -> MDArray:
     """Return an orthonormal basis of the null space of a matrix; as `scipy.linalg.null_space`.
 

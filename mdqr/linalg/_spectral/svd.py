@@ -10,8 +10,8 @@ from mdqr._array.array import MDArray
 from mdqr._docstrings import documented
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
-from mdqr._precision import Precision
 from mdqr._progress import Progress, with_report
+from mdqr._typing import PrecisionLike
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.data_error import check_data_error, operand_errors
 from mdqr.linalg._shared.info import WithInfo
@@ -68,7 +68,7 @@ def svd(
     compute_uv: Literal[True] = True,
     *,
     data_error: Mapping[str, Any] | None = None,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     progress: Progress = None,
 ) -> SVDResult: ...
 
@@ -81,7 +81,20 @@ def svd(
     compute_uv: Literal[False],
     *,
     data_error: Mapping[str, Any] | None = None,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
+    progress: Progress = None,
+) -> MDArray: ...
+
+
+@overload
+def svd(
+    a: Any,
+    /,
+    full_matrices: bool = True,
+    *,
+    compute_uv: Literal[False],
+    data_error: Mapping[str, Any] | None = None,
+    precision: PrecisionLike | None = None,
     progress: Progress = None,
 ) -> MDArray: ...
 
@@ -93,7 +106,7 @@ def svd(
     compute_uv: bool = True,
     *,
     data_error: Mapping[str, Any] | None = None,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     progress: Progress = None,
 ) -> SVDResult | MDArray:
     """Return the singular value decomposition ``a = U @ diag(S) @ Vh``; as `numpy.linalg.svd`.
@@ -201,7 +214,7 @@ def svdvals(
     *,
     return_info: Literal[False] = False,
     data_error: Mapping[str, Any] | None = None,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     progress: Progress = None,
 ) -> MDArray: ...
 
@@ -213,7 +226,7 @@ def svdvals(
     *,
     return_info: Literal[True],
     data_error: Mapping[str, Any] | None = None,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     progress: Progress = None,
 ) -> tuple[MDArray, SpectralInfo]: ...
 
@@ -225,7 +238,7 @@ def svdvals(
     *,
     return_info: bool = False,
     data_error: Mapping[str, Any] | None = None,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     progress: Progress = None,
 ) -> MDArray | tuple[MDArray, SpectralInfo]:
     """Return singular values, the largest first; as `numpy.linalg.svdvals`.

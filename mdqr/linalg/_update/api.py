@@ -6,7 +6,7 @@ from typing import Any
 
 from mdqr._docstrings import documented
 from mdqr._errors import advised
-from mdqr._precision import Precision
+from mdqr._typing import Line, PrecisionLike, UpdateMethod
 from mdqr.linalg._update.columns import ColumnDeletion, ColumnInsertion, RankUpdate
 from mdqr.linalg._update.operands import (
     UpdateResult,
@@ -29,12 +29,12 @@ def qr_insert(
     u: Any,
     /,
     k: int,
-    which: str = "row",
+    which: Line = "row",
     rcond: float | None = None,
     *,
     a: Any = None,
-    method: str = "auto",
-    precision: Precision | str | None = None,
+    method: UpdateMethod = "auto",
+    precision: PrecisionLike | None = None,
     check: bool = True,
 ) -> UpdateResult:
     """Return the factors of a matrix into which rows or columns were inserted.
@@ -152,11 +152,11 @@ def qr_delete(
     /,
     k: int,
     p: int = 1,
-    which: str = "row",
+    which: Line = "row",
     *,
     u: Any = None,
-    method: str = "auto",
-    precision: Precision | str | None = None,
+    method: UpdateMethod = "auto",
+    precision: PrecisionLike | None = None,
     check: bool = True,
 ) -> UpdateResult:
     """Return the factors of a matrix from which rows or columns were removed.
@@ -247,8 +247,8 @@ def qr_update(
     v: Any,
     /,
     *,
-    method: str = "auto",
-    precision: Precision | str | None = None,
+    method: UpdateMethod = "auto",
+    precision: PrecisionLike | None = None,
     check: bool = True,
 ) -> UpdateResult:
     """Return the factors of ``A + u v^H``.

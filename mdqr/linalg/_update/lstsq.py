@@ -10,6 +10,7 @@ import numpy as np
 from mdqr._errors import all_advised, warn_of_precision
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
+from mdqr._typing import PrecisionLike
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update import cost, operands, solution
 from mdqr.linalg._update import fit as fits
@@ -98,7 +99,7 @@ class UpdatableLstsq:
         *,
         keep_q: bool = False,
         keep_data: bool = True,
-        precision: Precision | str | None = None,
+        precision: PrecisionLike | None = None,
     ) -> None:
         operands.require_given("UpdatableLstsq", a=a, b=b)
         numbers, (left, sides) = operands.convert(precision, a, b)

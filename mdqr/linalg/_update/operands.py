@@ -18,6 +18,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import check_together, is_cuda_array, place_on_device_of
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision
+from mdqr._typing import PrecisionLike
 from mdqr.linalg._factor import wide_range
 from mdqr.linalg._factor.backward_error import (
     FactorErrors,
@@ -132,7 +133,7 @@ class Numbers:
         return self.inputs.wrap(block, is_complex=False)
 
 
-def convert(precision: Precision | str | None, *values: Any) -> tuple[Numbers, list[Any]]:
+def convert(precision: PrecisionLike | None, *values: Any) -> tuple[Numbers, list[Any]]:
     """Convert operands to arrays of one engine; None stays None.
 
     Float arrays of NumPy or CuPy, and numbers and lists beside them, stay floats of their width;

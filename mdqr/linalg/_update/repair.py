@@ -9,7 +9,7 @@ import numpy as np
 from mdqr._errors import advised
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
-from mdqr._precision import Precision
+from mdqr._typing import PrecisionLike
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._update.arithmetic.engine import Engine
@@ -40,7 +40,7 @@ def repair(
     R: Any,
     /,
     *,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     check: bool = True,
 ) -> UpdateResult:
     """Make factors accurate again that have drifted over many updates, if they are not yet.

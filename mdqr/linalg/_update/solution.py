@@ -142,7 +142,7 @@ def least_squares(fit: Fit, data: Block, solved: Solved) -> tuple[Block, Block]:
         return _least_squares(fit, solved, _fitted(fit, data, solved))
 
 
-class UpdatableLstsqInfo(Statistics):
+class UpdatableLstsqInfo(Statistics[Any]):
     """Quality and statistics of the solution of an `UpdatableLstsq`, as it was when asked.
 
     Attributes

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mdqr._limbs.planes import Block
-from mdqr._precision import Precision
+from mdqr._typing import PrecisionLike
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update import cost
 from mdqr.linalg._update.arithmetic.engine import Engine, attempted, settle
@@ -146,7 +146,7 @@ def read_factors(
     function: str,
     Q: Any,
     R: Any,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     check: bool = True,
     **operands: Any,
 ) -> tuple[Factors, list[Any]]:

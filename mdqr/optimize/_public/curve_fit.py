@@ -12,6 +12,7 @@ import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import warn_of_precision
 from mdqr._precision import PRECISIONS, Precision
+from mdqr._typing import PrecisionLike
 from mdqr.linalg import LinAlgError, cholesky, solve_triangular
 from mdqr.linalg._shared.operands import data_precision, entry_unit, gather
 from mdqr.optimize._model.function import Function
@@ -80,7 +81,7 @@ def curve_fit(
     max_nfev: int | None = None,
     callback: Callable[[OptimizeResult], Any] | None = None,
     linear: Sequence[int | str] | None = None,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     **others: Any,
 ) -> Any:
     """Fit a curve to data by nonlinear least squares, to all digits of a precision.
@@ -248,7 +249,7 @@ def _start(p0: Any, bounds: Any, names: list[str]) -> Any:
 
 
 def _data(
-    xdata: Any, ydata: Any, sigma: Any, check: bool | None, precision: Precision | str | None
+    xdata: Any, ydata: Any, sigma: Any, check: bool | None, precision: PrecisionLike | None
 ) -> tuple[_Data, MDArray, float, Precision]:
     """Return the data in the highest precision, the unit of y, and the precision of the data."""
     top = PRECISIONS[-1]

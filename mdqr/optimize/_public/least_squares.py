@@ -11,6 +11,7 @@ import mdqr
 from mdqr._array.array import MDArray
 from mdqr._core.promotion import precisions_in
 from mdqr._precision import Precision, as_precision
+from mdqr._typing import PrecisionLike
 from mdqr.optimize._model.box import Box, box_of
 from mdqr.optimize._model.derivatives import Differences, Given
 from mdqr.optimize._model.function import Function
@@ -41,7 +42,7 @@ def least_squares(
     args: tuple[Any, ...] = (),
     kwargs: Mapping[str, Any] | None = None,
     linear: Sequence[int] | None = None,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     **others: Any,
 ) -> OptimizeResult:
     """Minimise a sum of squares of nonlinear functions, to all digits of a precision.
@@ -170,7 +171,7 @@ def least_squares(
     return result_of(problem, solve(problem, start.astype(mdqr.dd)))
 
 
-def start_of(name: str, x0: Any, precision: Precision | str | None) -> tuple[MDArray, Precision]:
+def start_of(name: str, x0: Any, precision: PrecisionLike | None) -> tuple[MDArray, Precision]:
     """Return the starting point in the highest precision, and the precision of the result."""
     found = as_precision(precision) if precision is not None else None
     held = (x0.precision,) if isinstance(x0, MDArray) else precisions_in(x0)

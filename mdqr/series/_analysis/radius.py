@@ -12,6 +12,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import shortened
+from mdqr._typing import RadiusMethod
 from mdqr.linalg import Info
 from mdqr.series._analysis.limits import PARTS, Limit, extrapolations, limit
 from mdqr.series._analysis.pade import Pade, level_pade
@@ -83,7 +84,7 @@ class _Estimate(NamedTuple):
     method: str
 
 
-def radius(series: PowerSeries, method: str = "auto") -> Radius:
+def radius(series: PowerSeries, method: RadiusMethod = "auto") -> Radius:
     """Estimate the radius of convergence of one series, or of the components of several.
 
     Parameters

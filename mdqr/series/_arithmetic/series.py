@@ -14,6 +14,7 @@ from mdqr._functions.creation import array
 from mdqr._functions.elementwise import sqrt
 from mdqr._functions.sequences import concatenate
 from mdqr._precision import Precision
+from mdqr._typing import PrecisionLike
 from mdqr.series._arithmetic import functions
 from mdqr.series._arithmetic.convert import series_text, to_sympy
 from mdqr.series._arithmetic.products import multiply, shift_matrix
@@ -64,7 +65,7 @@ class PowerSeries:
         self,
         coefficients: Any,
         *,
-        precision: Precision | str | None = None,
+        precision: PrecisionLike | None = None,
         variable: str = "t",
     ) -> None:
         coeffs = array(coefficients, precision=precision)
@@ -79,7 +80,7 @@ class PowerSeries:
         cls,
         degree: int,
         *,
-        precision: Precision | str,
+        precision: PrecisionLike,
         at: Any = 0,
         device: str | None = None,
         variable: str = "t",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from mdqr._functions.creation import array
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision, as_precision, dd
 from mdqr._progress import Progress, with_report
+from mdqr._typing import PrecisionLike
 from mdqr.series._errors import NotASolutionError, required
 from mdqr.series._solver import newton, online
 from mdqr.series._solver.equations import Equations
@@ -37,9 +38,9 @@ def newton_series(
     x0: Any,
     *,
     degree: int,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     t0: Any = 0,
-    method: str = "auto",
+    method: Literal["auto", "online", "newton"] = "auto",
     verify: bool = False,
     max_distance: float | None = None,
     device: str | None = None,
@@ -171,7 +172,7 @@ def _check_options(method: str, degree: int) -> None:
         raise ValueError(f"degree must be at least 0; got {degree}")
 
 
-def working_precision(precision: Precision | str | None, system: System, *points: Any) -> Precision:
+def working_precision(precision: PrecisionLike | None, system: System, *points: Any) -> Precision:
     """Return the precision asked for, else the highest of the operands, else dd."""
     if precision is not None:
         return as_precision(precision)

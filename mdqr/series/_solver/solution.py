@@ -13,6 +13,7 @@ from mdqr._functions.comparison import where
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
+from mdqr._typing import RadiusMethod
 from mdqr.linalg import Info
 from mdqr.series._analysis.pade import Pade, pade
 from mdqr.series._analysis.radius import Radius, radius
@@ -267,7 +268,7 @@ class SeriesSolution:
         """Return the Pade approximants of the unknowns of one path; see `pade`."""
         return [pade(self[i], L, M) for i in range(len(self.system.variables))]
 
-    def radius(self, method: str = "auto") -> Radius:
+    def radius(self, method: RadiusMethod = "auto") -> Radius:
         """Return the distance of the nearest singularity from t0, of one path; see `radius`."""
         return radius(PowerSeries(self.without_noise), method)
 

@@ -11,9 +11,9 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._functions.creation import array
-from mdqr._precision import Precision
 from mdqr._progress import Progress, with_report
 from mdqr._stability import experimental
+from mdqr._typing import PrecisionLike
 from mdqr.linalg import Info
 from mdqr.series._analysis.pade import Pade, pade
 from mdqr.series._arithmetic.series import PowerSeries
@@ -123,7 +123,7 @@ def track(
     *,
     t_end: float = 1.0,
     t0: float = 0.0,
-    precision: Precision | str | None = None,
+    precision: PrecisionLike | None = None,
     device: str | None = None,
     progress: Progress = None,
 ) -> Path | list[Path]:

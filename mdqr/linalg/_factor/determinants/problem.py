@@ -17,6 +17,7 @@ from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS, Precision
 from mdqr._progress import Reporter
+from mdqr._typing import PrecisionLike
 from mdqr.linalg._factor import lu
 from mdqr.linalg._factor.determinants import elimination, exact
 from mdqr.linalg._factor.determinants.elimination import Elimination, Scaled
@@ -47,7 +48,7 @@ class Problem:
         self,
         function: str,
         a: Any,
-        precision: Precision | str | None,
+        precision: PrecisionLike | None,
         data_error: Mapping[str, Any] | None,
         report: Reporter | None,
     ) -> None:

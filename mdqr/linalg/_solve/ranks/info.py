@@ -73,7 +73,7 @@ class Fitted(NamedTuple):
     is_vector: bool
 
 
-class RankInfo(Statistics):
+class RankInfo(Statistics[MDArray]):
     """Quality and statistics of a solution by numerical rank: `lstsq` with `rtol`; see `LstsqInfo`.
 
     The statistics belong to the matrix without the discarded part: degrees of freedom are rows
