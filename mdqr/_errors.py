@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from mdqr._pickles import State, pickled
+
 if TYPE_CHECKING:
     from mdqr._precision import Precision
 
@@ -25,6 +27,7 @@ _short.maxstring = _short.maxother = _short.maxlong = 60
 ADVICE = "take fewer values at a time, or a lower precision"
 
 
+@pickled
 class PrecisionWarning(RuntimeWarning):
     """Warning for results with fewer correct digits than their precision.
 
@@ -77,10 +80,18 @@ class PrecisionWarning(RuntimeWarning):
         precision: Precision | None = None,
         index: tuple[int, ...] | None = None,
     ) -> None:
-        # Pickles and copies take the message from `args`, and the rest from the instance.
         super().__init__(message)
         self.function, self.digits = function, digits
         self.precision, self.index = precision, index
+
+    def _state(self) -> dict[str, Any]:
+        names = ("function", "digits", "precision", "index")
+        return {"message": str(self)} | {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def _restored(cls, state: State) -> PrecisionWarning:
+        names = ("function", "digits", "precision", "index")
+        return cls(state.checked("message", str), **{name: state[name] for name in names})
 
 
 class DataPrecisionWarning(PrecisionWarning):

@@ -9,7 +9,8 @@ from functools import lru_cache, total_ordering
 from sys import float_info
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
-from mdqr._errors import shown
+from mdqr._errors import shortened, shown
+from mdqr._pickles import State, pickled
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
@@ -46,6 +47,7 @@ def _tiny_exponent(limbs: int) -> int:
     return exponent
 
 
+@pickled
 @total_ordering
 class Precision:
     """A precision: values are unevaluated sums of `limbs` doubles.
@@ -180,8 +182,18 @@ class Precision:
     def __hash__(self) -> int:
         return hash((Precision, self.name))
 
-    def __reduce__(self) -> str:
-        return self.name
+    def __copy__(self) -> Precision:
+        return self
+
+    def __deepcopy__(self, _: dict[int, Any]) -> Precision:
+        return self
+
+    def _state(self) -> dict[str, Any]:
+        return {"name": self.name}
+
+    @classmethod
+    def _restored(cls, state: State) -> Precision:
+        return from_file(state["name"])
 
 
 Precision.__module__ = "mdqr"
@@ -195,6 +207,23 @@ PRECISIONS: Final[tuple[Precision, ...]] = (d, dd, qd, od)
 
 _BY_NAME = {precision.name: precision for precision in PRECISIONS}
 _BY_LIMBS = {precision.limbs: precision for precision in PRECISIONS}
+
+
+def from_file(name: Any) -> Precision:
+    """Return the precision that a file or a pickle names.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+    """
+    if not isinstance(name, str) or name not in _BY_NAME:
+        choices = ", ".join(repr(p.name) for p in PRECISIONS)
+        raise ValueError(
+            f"the precision must be one of {choices}, unless a newer mdqr has others; "
+            f"it is {shortened(repr(name), 100)}"
+        )
+    return _BY_NAME[name]
 
 
 def as_precision(p: Precision | str) -> Precision:

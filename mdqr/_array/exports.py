@@ -9,12 +9,13 @@ import numpy as np
 
 from mdqr._array.refusals import refused
 from mdqr._convert.arrays import block_to_fractions, block_to_mpmath, block_to_strings
-from mdqr._io.files import restore
+from mdqr._io.files import restored
 from mdqr._io.format import repr_array, str_array
 from mdqr._io.html import html_array
 from mdqr._limbs import planes
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block
+from mdqr._pickles import FORMAT, State, restore
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
@@ -172,7 +173,17 @@ class Exports:
     def __reduce__(self) -> tuple[Any, ...]:
         device = self.device.partition(":")[0]
         block = np.ascontiguousarray(host_block(self._block))
-        return restore, (block, self._precision.name, self._complex, device)
+        state = {
+            "limbs": block,
+            "precision": self._precision.name,
+            "complex": self._complex,
+            "device": device,
+        }
+        return restore, ("MDArray", {"format": FORMAT, **state})
+
+    @classmethod
+    def _restored(cls, state: State) -> MDArray:
+        return restored(*(state[name] for name in ("limbs", "precision", "complex", "device")))
 
     def __copy__(self) -> MDArray:
         return self.copy()

@@ -19,8 +19,9 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from mdqr._convert.array_like import exact_value, is_constant, is_symbolic, refuse_interval, signed
-from mdqr._convert.enclosures import UNIT, rounded, settled, sign, whole
+from mdqr._convert.enclosures import UNIT, listed, rounded, settled, sign, sum_of, whole
 from mdqr._errors import shown
+from mdqr._pickles import State, pickled
 
 # A factor is a constant's name, a number raised to a fractional power, or a pair of a base
 # and an irrational exponent; a product is a set of factors with their exponents.
@@ -38,6 +39,7 @@ _MOST_TERMS = 500  # of a power that is multiplied out
 _MOST_BITS = 2**16  # of a rational number that is raised to a power
 
 
+@pickled
 class Constant(Number):
     """An exact number made of `mdqr.pi`, `mdqr.e`, `mdqr.euler_gamma` and rationals.
 
@@ -59,9 +61,27 @@ class Constant(Number):
     def __setattr__(self, attribute: str, value: object) -> None:
         raise AttributeError(f"a constant is immutable; {attribute!r} cannot be set")
 
-    def __reduce__(self) -> str | tuple[Any, ...]:
-        name = _NAMES.get(id(self))
-        return name or (_made, (self._terms, self._divisor))
+    def __copy__(self) -> Constant:
+        return self
+
+    def __deepcopy__(self, _: dict[int, Any]) -> Constant:
+        return self
+
+    def _state(self) -> dict[str, Any]:
+        if (name := _NAMES.get(id(self))) is not None:
+            return {"name": name}
+        return {"terms": listed(self._terms), "divisor": listed(self._divisor)}
+
+    @classmethod
+    def _restored(cls, state: State) -> Constant:
+        if "name" in state:
+            return _BY_NAME[state["name"]]
+        terms, divisor = (
+            sum_of(state.checked(name, list), Constant, _BY_NAME) for name in ("terms", "divisor")
+        )
+        if not divisor:
+            raise ValueError("this pickle is damaged: a constant has no divisor")
+        return _made(terms, divisor)
 
     @property
     def rational(self) -> Fraction | None:
@@ -413,3 +433,4 @@ pi: Final = _factor("pi")
 e: Final = _factor("e")
 euler_gamma: Final = _factor("euler_gamma")
 _NAMES = {id(pi): "pi", id(e): "e", id(euler_gamma): "euler_gamma"}
+_BY_NAME = {"pi": pi, "e": e, "euler_gamma": euler_gamma}

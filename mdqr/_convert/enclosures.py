@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -180,3 +180,30 @@ def _constant_interval(factor: Factor, bits: int) -> Any:
 
 def _with_sign(low: int, high: int, exponent: int) -> tuple[int, int, int] | None:
     return (low, high, exponent) if low > 0 or high < 0 else None
+
+
+def listed(terms: dict[Any, Fraction]) -> list[Any]:
+    """Return a sum as lists, for a pickle."""
+    return [([*product], value) for product, value in terms.items()]
+
+
+def sum_of(lists: list[Any], kind: type, names: Container[str]) -> dict[Any, Fraction]:
+    """Return a sum of a pickle, of constants of a type and with these names.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    found = {}
+    for product, value in lists:
+        for factor, exponent in product:
+            parts = factor if type(factor) is tuple and len(factor) == 2 else (factor,)
+            named = type(factor) is str and factor in names
+            known = named or all(isinstance(part, kind) for part in parts)
+            if not known or not isinstance(exponent, Fraction):
+                raise ValueError("this pickle is damaged: a factor of a constant is none")
+        if not isinstance(value, Fraction):
+            raise ValueError("this pickle is damaged: a coefficient of a constant is none")
+        found[frozenset(map(tuple, product))] = value
+    return found

@@ -6,10 +6,12 @@ from functools import cache
 from typing import Any, NamedTuple, NoReturn
 
 from mdqr._errors import shown
-from mdqr._precision import Precision, as_precision
+from mdqr._pickles import State, pickled, pickled_fields
+from mdqr._precision import Precision, as_precision, from_file
 from mdqr._typing import PrecisionLike
 
 
+@pickled
 class DType:
     """The dtype of an array: how many limbs its values have, and whether they are complex.
 
@@ -77,8 +79,12 @@ class DType:
     def __setattr__(self, attribute: str, value: object) -> None:
         raise AttributeError(f"a dtype is immutable; {attribute!r} cannot be set")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return DType, (self.precision.name, self.is_complex)
+    def _state(self) -> dict[str, Any]:
+        return {"precision": self.precision.name, "complex": self.is_complex}
+
+    @classmethod
+    def _restored(cls, state: State) -> DType:
+        return dtype_of(from_file(state["precision"]), state.checked("complex", bool))
 
 
 DType.__module__ = "mdqr.array_api"
@@ -93,6 +99,7 @@ def dtype_of(precision: Precision, is_complex: bool) -> DType:
     return dtype
 
 
+@pickled_fields
 class FInfo(NamedTuple):
     """The properties of a precision, as `finfo` returns them.
 

@@ -17,7 +17,8 @@ from mdqr._core.base import ArrayBase
 from mdqr._errors import shortened
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_device, host_block
-from mdqr._precision import PRECISIONS, as_precision
+from mdqr._pickles import FORMAT
+from mdqr._precision import from_file
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 File = str | PathLike[str] | IO[bytes]
 
 _MEMBERS = ("limbs.npy", "precision.npy", "complex.npy")
+_FORMAT = "format.npy"  # a number, which rises with changes that earlier versions would misread
 _KINDS = ("cpu", "cuda")  # of devices, in pickles
 _HEADER = re.compile(
     rb"\x93NUMPY\x01\x00(..)\{'descr': '([<>|][biufcSUO][0-9]{0,3})', "
@@ -118,6 +120,7 @@ def _write(function: str, file: File, arrays: dict[str, MDArray]) -> None:
     for front, a in arrays.items():
         values = (host_block(a._block), np.array(a._precision.name), np.array(a._complex))
         members |= {front + name[:-4]: x for name, x in zip(_MEMBERS, values, strict=True)}
+        members[front + _FORMAT[:-4]] = np.array(FORMAT)
     try:
         if isinstance(file, (str, PathLike)):
             # numpy.savez would append .npz to the name.
@@ -254,10 +257,11 @@ def _fronts(archive: zipfile.ZipFile) -> list[str]:
     if "" in fronts:
         return [""]  # who has the members of one array and others, has one array
     wanted = {front + member for front in fronts for member in _MEMBERS}
+    wanted |= {front + _FORMAT for front in fronts}.intersection(names)
     if len(names) != len(wanted) or set(names) != wanted or any(f.count("/") > 1 for f in fronts):
         raise ValueError(
-            f"the members are not those of arrays; mdqr.savez writes {', '.join(_MEMBERS)} in a "
-            "folder for each"
+            f"the members are not those of arrays; mdqr.savez writes {', '.join(_MEMBERS)} and "
+            f"{_FORMAT} in a folder for each"
         )
     assert archive.fp is not None
     length = archive.fp.seek(0, os.SEEK_END)
@@ -269,6 +273,12 @@ def _fronts(archive: zipfile.ZipFile) -> list[str]:
 
 def _read(archive: zipfile.ZipFile, front: str) -> MDArray:
     """Return one array."""
+    has_number = front + _FORMAT in archive.namelist()
+    number = _member(archive, front + _FORMAT) if has_number else np.array(1)
+    if number.shape or number.dtype.kind != "i" or number < 1:
+        raise ValueError("the format must be one integer of at least 1")
+    if number > FORMAT:
+        raise ValueError(f"the file has format {number}: it was written by a newer mdqr")
     limbs, name, is_complex = (_member(archive, front + member) for member in _MEMBERS)
     if name.shape or name.dtype.kind != "U" or is_complex.shape or is_complex.dtype != np.bool_:
         raise ValueError("the precision must be one string and the field one boolean")
@@ -285,7 +295,7 @@ def _check_file(function: str, file: Any, method: str) -> None:
         )
 
 
-def restore(limbs: np.ndarray, name: str, is_complex: bool, device: str) -> MDArray:
+def restored(limbs: np.ndarray, name: str, is_complex: bool, device: str) -> MDArray:
     """Return the array of a pickle: host limbs, precision, field and the kind of device.
 
     Raises
@@ -365,12 +375,9 @@ def _check_header(name: str, head: bytes, present: int) -> None:
 def _checked(limbs: np.ndarray, name: str, is_complex: bool, what: str = "") -> MDArray:
     """Return an array of limbs from outside, if they are those of an array; `what` holds them."""
     try:
-        precision = as_precision(name)
-    except ValueError:
-        choices = ", ".join(repr(p.name) for p in PRECISIONS)
-        raise ValueError(
-            f"{what}the precision must be one of {choices}; it is {shortened(repr(name), _SHOWN)}"
-        ) from None
+        precision = from_file(name)
+    except ValueError as error:
+        raise ValueError(f"{what}{error}") from None
     front = (2, precision.limbs) if is_complex else (precision.limbs,)
     if limbs.dtype != np.float64 or limbs.shape[: len(front)] != front:
         dtype, shape = (shortened(str(x), _SHOWN) for x in (limbs.dtype, limbs.shape))

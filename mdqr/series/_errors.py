@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from mdqr._pickles import State, pickled
 
+
+@pickled
 class SingularJacobianError(np.linalg.LinAlgError):
     """Exception for a start point with a singular Jacobian, hence without a power series in t.
 
@@ -30,8 +33,19 @@ class SingularJacobianError(np.linalg.LinAlgError):
             "a root of t; start at another t0"
         )
         self.rank, self.sigma, self.place = rank, sigma, place
+        self._variables = variables
+
+    def _state(self) -> dict[str, Any]:
+        names = {"rank": self.rank, "sigma": self.sigma, "place": self.place}
+        return names | {"variables": self._variables}
+
+    @classmethod
+    def _restored(cls, state: State) -> SingularJacobianError:
+        rank, variables = (state.checked(name, int) for name in ("rank", "variables"))
+        return cls(rank, state.checked("sigma", float), variables, state.checked("place", tuple))
 
 
+@pickled
 class NotASolutionError(ValueError):
     """Exception for a start point that Newton's method does not lead to a solution near it.
 
@@ -56,7 +70,14 @@ class NotASolutionError(ValueError):
                 f"{distance:.2g} from x0, which is more than max_distance = {most:g}"
             )
         super().__init__(message)
-        self.residual, self.distance = residual, distance
+        self.residual, self.distance, self._most = residual, distance, most
+
+    def _state(self) -> dict[str, Any]:
+        return {"residual": self.residual, "distance": self.distance, "most": self._most}
+
+    @classmethod
+    def _restored(cls, state: State) -> NotASolutionError:
+        return cls(state.checked("residual", float), state["distance"], state["most"])
 
 
 for _error in (SingularJacobianError, NotASolutionError):

@@ -12,6 +12,7 @@ from mdqr._errors import shown, warn_of_precision
 from mdqr._io.format import summary
 from mdqr._limbs.device import is_cuda_array
 from mdqr._limbs.planes import Block
+from mdqr._pickles import pickled_fields
 from mdqr._precision import PRECISIONS
 from mdqr._typing import Compute, NumberArray
 from mdqr.linalg._shared.info import Info
@@ -61,6 +62,8 @@ class LstsqInfo(Info):
         What the last R was made in.
     """
 
+    _more = ("gradient", "compute")
+
     def __init__(
         self, method: str, iterations: int, gradient: np.ndarray, condition: float, compute: str
     ) -> None:
@@ -74,6 +77,7 @@ class LstsqInfo(Info):
         )
 
 
+@pickled_fields
 class LstsqResult(NamedTuple):
     """A least-squares solution.
 

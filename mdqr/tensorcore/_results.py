@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 from mdqr._io.format import summary
 from mdqr._limbs.planes import Block
+from mdqr._pickles import pickled_fields
 from mdqr._typing import NumberArray
 from mdqr.linalg._shared.info import Info, WithInfo
 
 
+@pickled_fields
 class Factors(NamedTuple):
     """The factors as they were computed, for a refinement to start from.
 
@@ -52,6 +54,8 @@ class QRInfo(Info):
     factors : Factors or None
         The factors before the scales of the columns were undone, if `keep_factors` was set.
     """
+
+    _more = ("compute", "panel", "passes", "zero_columns", "orthogonality", "factors")
 
     def __init__(
         self,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mdqr._array.array import MDArray
 from mdqr._convert.array_like import plain
+from mdqr._pickles import pickled_fields
 from mdqr.testing._exact import SCALE, Integers, rational, to_integers
 
 __all__ = ["Exact", "exact", "exact_value", "host_block"]
@@ -21,6 +22,7 @@ Triple = tuple[int, int, int] | None  # real and imaginary numerator, positive d
 Part = tuple[NDArray[np.float64], Integers]  # real or imaginary: first limbs, exact values
 
 
+@pickled_fields
 class Exact(NamedTuple):
     """Exact values ``(real + 1j * imag) / denominator * 2**-1074``, a reference for `ulp_error`.
 

@@ -8,12 +8,14 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from mdqr._pickles import pickled_fields
 from mdqr.testing._exact import Integers
 from mdqr.testing._nist import FILIP, LONGLEY, NORRIS, PONTIUS
 
 __all__ = ["LSTSQ_PROBLEMS", "LstsqProblem", "lstsq_problem"]
 
 
+@pickled_fields
 class LstsqProblem(NamedTuple):
     """A least-squares problem ``min norm(b - A x)`` and its exact solution.
 

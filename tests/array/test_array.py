@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as hnp
 import mdqr
 from mdqr import MDArray
 from mdqr._convert.arrays import fraction_to_limbs
-from mdqr._io.files import restore
+from mdqr._io.files import restored
 from mdqr._limbs.planes import is_normalised
 from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays
@@ -129,7 +129,7 @@ def test_pickles_keep_every_bit(data, precision, dtype):
 
 def test_a_pickle_of_another_device_says_how_to_move_it(no_cupy):
     with pytest.raises(ImportError, match=r'mdqr\.load\(file, device="cpu"\)'):
-        restore(np.zeros((2, 3)), "dd", False, "cuda")
+        restored(np.zeros((2, 3)), "dd", False, "cuda")
 
 
 def test_to_device(no_cupy):

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import mdqr
+from mdqr import _pickles
 from mdqr._cli import main
-from mdqr._io import files
 from mdqr._limbs import planes
 from mdqr._precision import PRECISIONS
 
@@ -195,10 +195,11 @@ class Unpickler(pickle._Unpickler):
             raise pickle.UnpicklingError(f"{module}.{name}")
         return known[name]
 
-    def restore(self, limbs, name, is_complex, device):
-        limbs = limbs.value if isinstance(limbs, Array) else limbs
+    def restore(self, kind, state):
+        if type(state) is dict:
+            state = {k: v.value if isinstance(v, Array) else v for k, v in state.items()}
         with refusals(ValueError) as refused:
-            check_usable(files.restore(limbs, name, is_complex, device))
+            check_usable(_pickles.restore(kind, state))
         self.outcome = refused
 
 

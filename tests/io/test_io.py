@@ -87,7 +87,7 @@ def test_members_of_several_arrays_are_checked(tmp_path):
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
         assert set(members) == {
-            f"{a}/{name}.npy" for a in "xy" for name in ("limbs", "precision", "complex")
+            f"{a}/{name}.npy" for a in "xy" for name in ("limbs", "precision", "complex", "format")
         }
 
     def rewritten(changed):
@@ -299,7 +299,7 @@ DAMAGED = {
 def test_damaged_pickles(message):
     """Limbs of another shape than the precision wants were written behind their memory."""
     with pytest.raises(ValueError, match=f"this pickle is damaged.*{message}"):
-        mdqr._io.files.restore(*pickled(**DAMAGED[message]))
+        mdqr._io.files.restored(*pickled(**DAMAGED[message]))
 
 
 def test_pickles_of_any_memory():
@@ -308,7 +308,7 @@ def test_pickles_of_any_memory():
     odd = np.frombuffer(raw, dtype=np.float64, offset=1, count=limbs.size).reshape(limbs.shape)
     odd[...] = limbs
     for block in (limbs.copy("F"), odd, limbs[:, ::-1][:, ::-1], limbs.view(np.memmap)):
-        a = mdqr._io.files.restore(*pickled(limbs=block, is_complex=False))
+        a = mdqr._io.files.restored(*pickled(limbs=block, is_complex=False))
         assert a.limbs.tobytes() == limbs.tobytes()
         assert type(a.limbs) is np.ndarray
         assert a.limbs.flags.aligned

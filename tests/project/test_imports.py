@@ -28,6 +28,7 @@ TREES = {name: ast.parse(path.read_text()) for name, path in MODULES.items()}
 
 # From the bottom: a module imports from its own row and from those above it.
 LAYERS = """
+    mdqr._pickles
     mdqr._limbs  mdqr._errors  mdqr._precision  mdqr._docstrings  mdqr._stability  mdqr._progress
     mdqr._typing
     mdqr._backend
@@ -134,7 +135,6 @@ SMALLER_FILES = {
     "mdqr/series/_arithmetic/convert.py": "what series are to a reader",
     "mdqr/series/_solver/newton.py": "one algorithm, the check of another",
     "mdqr/series/_arithmetic/products.py": "what series and systems share",
-    "mdqr/series/_errors.py": "the errors of all algorithms",
     "mdqr/series/_solver/recommended.py": "a public function",
     "mdqr/tensorcore/_algorithms/triangles.py": "what two algorithms share",
     "mdqr/tensorcore/_engine/formats.py": "the formats, under both engines",

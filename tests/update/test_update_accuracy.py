@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import mdqr
 from mdqr.linalg import qr, qr_delete, qr_insert, qr_update
-from mdqr.linalg._update import orthogonalize, sweeps
+from mdqr.linalg._update import orthogonalize
+from mdqr.linalg._update.arithmetic import sweeps
 from mdqr.testing import matrix
 
 STEPS = 50

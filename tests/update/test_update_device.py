@@ -15,7 +15,8 @@ from mdqr._precision import PRECISIONS
 from mdqr.linalg import UpdatableLstsq, qr, qr_delete, qr_insert, qr_update, repair
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update import columns as columns
-from mdqr.linalg._update import rows, sweeps
+from mdqr.linalg._update import rows
+from mdqr.linalg._update.arithmetic import sweeps
 from mdqr.linalg._update.arithmetic.blocks import Planes
 from mdqr.linalg._update.state import State
 

@@ -13,7 +13,8 @@ from mdqr._backend.cuda.floats.panels import CudaPanels
 from mdqr.linalg import UpdatableLstsq, qr_delete, qr_insert, qr_update
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update import columns as columns
-from mdqr.linalg._update import operands, rows, sweeps
+from mdqr.linalg._update import operands, rows
+from mdqr.linalg._update.arithmetic import sweeps
 from mdqr.linalg._update.arithmetic.cuda_floats import CudaFloats
 from mdqr.linalg._update.arithmetic.matrices import apply_left, apply_right
 from mdqr.linalg._update.state import State, factored

@@ -14,12 +14,14 @@ from mdqr._functions.manipulation.axes import operand
 from mdqr._functions.ordering.order import order_of, sorting_places
 from mdqr._functions.ordering.sorting import searchsorted, sort
 from mdqr._limbs import planes
+from mdqr._pickles import pickled_fields
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
     from mdqr._typing import Mask, PrecisionLike
 
 
+@pickled_fields
 class UniqueAllResult(NamedTuple):
     """Distinct values, the places of the first ones, which each value is, and how often."""
 
@@ -29,6 +31,7 @@ class UniqueAllResult(NamedTuple):
     counts: Any
 
 
+@pickled_fields
 class UniqueCountsResult(NamedTuple):
     """Distinct values, and how often each is there."""
 
@@ -36,6 +39,7 @@ class UniqueCountsResult(NamedTuple):
     counts: Any
 
 
+@pickled_fields
 class UniqueInverseResult(NamedTuple):
     """Distinct values, and which of them each value is."""
 

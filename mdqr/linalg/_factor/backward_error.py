@@ -68,6 +68,8 @@ class FactorInfo(Info):
         1: the product of the factors changes by as much as the matrix.
     """
 
+    _more = ("orthogonality",)
+
     def __init__(
         self,
         precision: Precision | None,

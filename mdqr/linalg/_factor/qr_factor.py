@@ -12,14 +12,17 @@ from mdqr._array.array import MDArray
 from mdqr._core.promotion import together
 from mdqr._errors import all_advised, place_of_least, shown, warn_of_precision
 from mdqr._limbs import planes
+from mdqr._limbs.device import device_of, host_block
 from mdqr._limbs.planes import Block
+from mdqr._pickles import State, pickled
+from mdqr._precision import from_file
 from mdqr._progress import Progress, with_report
 from mdqr._typing import PrecisionLike
 from mdqr.linalg._factor import wide_range
 from mdqr.linalg._factor.backward_error import FactorErrors, FactorInfo, orthogonality
 from mdqr.linalg._factor.condition import condition, require_digits
 from mdqr.linalg._factor.qr import require_factor, tile_of
-from mdqr.linalg._factor.scaled import Scaled, multiply_signs, scaled_factors
+from mdqr.linalg._factor.scaled import Scaled, multiply_signs, scaled_factors, stored_factors
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (
@@ -30,6 +33,7 @@ from mdqr.linalg._shared.operands import (
 )
 
 
+@pickled
 @all_advised
 class QRFactor:
     """A factorisation ``a = Q R`` whose Q is kept as Householder reflections.
@@ -59,6 +63,26 @@ class QRFactor:
         self = object.__new__(cls)
         self._inputs, self._scaled = inputs, scaled
         return self
+
+    def _state(self) -> dict[str, Any]:
+        factors, inputs = self._scaled.factors, self._inputs
+        return {
+            "precision": inputs.precision.name,
+            "work": inputs.work.name,
+            "complex": inputs.is_complex,
+            "device": device_of(factors.h).partition(":")[0],
+            "h": host_block(factors.h),
+            "tau": host_block(factors.tau),
+            "v": [host_block(v) for v in factors.vs],
+            "t": [host_block(t) for t in factors.ts],
+            "exponents": host_block(self._scaled.exponents),
+        }
+
+    @classmethod
+    def _restored(cls, state: State) -> QRFactor:
+        precision, work = (from_file(state[name]) for name in ("precision", "work"))
+        inputs = Inputs(precision, work, state.checked("complex", bool), [])
+        return cls._make(inputs, stored_factors(state, inputs.kind))
 
     def __repr__(self) -> str:
         return f"<QRFactor of shape {self.shape}, precision {self._inputs.precision}>"

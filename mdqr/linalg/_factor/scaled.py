@@ -5,8 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
+from mdqr._backend import for_block
+from mdqr._backend.blocks import to_native
 from mdqr._limbs import planes
+from mdqr._limbs.device import place
 from mdqr._limbs.planes import Block, Kind, diagonal
+from mdqr._pickles import State
 from mdqr._precision import PRECISIONS
 from mdqr._progress import Reporter
 from mdqr.linalg._factor import householder, pivoted
@@ -49,6 +55,41 @@ class Scaled:
         count = self.factors.count
         multiply_signs(q[..., :count], self.signs[..., None, :], self.factors.kind.is_complex)
         return q
+
+
+def stored_factors(state: State, kind: Kind) -> Scaled:
+    """Return the factors of a pickle; see `QRFactor`.
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not fit together, or the device is not there.
+    """
+    front = planes.value_shape(state.checked("h", np.ndarray), kind.is_complex)
+    if len(front) < 2:
+        raise ValueError("this pickle is damaged: it has no factors of matrices")
+    (*batch, m, n), count = front, min(front[-2:])
+    state.array("h", np.float64, *kind.planes(front))
+    state.array("tau", np.float64, *kind.planes((*batch, count)))
+    state.array("exponents", np.int64, *batch, n)
+    start, held = 0, [state.checked(name, list) for name in ("v", "t")]
+    for v, t in zip(*held, strict=True):
+        tile = State(v=v, t=t)
+        width = tile.checked("t", np.ndarray).shape[-1]
+        tile.array("v", np.float64, *kind.planes((*batch, m - start, width)))
+        tile.array("t", np.float64, *kind.planes((*batch, width, width)))
+        start += width
+    device = state.checked("device", ("cpu", "cuda").__contains__)
+    h, tau = (place(state[name], device) for name in ("h", "tau"))
+    backend = for_block(h)
+    vs, ts = ([place(x, device) for x in group] for group in held)
+    factors = Factors(backend, kind, h, tau, vs, ts)
+    if not held[0] and count:
+        raw = to_native(backend.xp, h, kind.is_complex).swapaxes(-1, -2)
+        factors.library = backend.reflectors(raw, to_native(backend.xp, tau, kind.is_complex))
+    if start != count and factors.library is None:
+        raise ValueError("this pickle is damaged: reflectors of the factors are missing")
+    return Scaled(factors, place(state["exponents"], device))
 
 
 def multiply_signs(block: Block, signs: Block, is_complex: bool) -> None:

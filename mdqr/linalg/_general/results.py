@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._pickles import State, pickled
 from mdqr._precision import Precision
 from mdqr._typing import Floats
 from mdqr.linalg._shared.info import Info, Lazy
+
+_FIELDS = ("eigenvalues", "eigenvectors", "left_eigenvectors", "info")
 
 
 class EigInfo(Info):
@@ -43,6 +46,7 @@ class EigInfo(Info):
     """
 
     multiplicity: np.ndarray
+    _more = ("multiplicity", "vector_error_bound")
 
     def __init__(
         self,
@@ -68,6 +72,7 @@ class EigInfo(Info):
 EigInfo.__module__ = "mdqr.linalg"
 
 
+@pickled
 class EigResult(tuple[Any, ...]):
     """Eigenvalues and eigenvectors, ``a @ eigenvectors = eigenvectors * eigenvalues``.
 
@@ -105,13 +110,16 @@ class EigResult(tuple[Any, ...]):
         self.eigenvectors, self.left_eigenvectors = eigenvectors, left_eigenvectors
         return self
 
-    def __getnewargs__(self) -> tuple[Any, ...]:
-        """Return what pickles and copies are made of."""
-        return (self.eigenvalues, self.eigenvectors, self.left_eigenvectors, self.info)
+    def _state(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _FIELDS}
+
+    @classmethod
+    def _restored(cls, state: State) -> EigResult:
+        state.checked("info", EigInfo)
+        return cls(**{name: state[name] for name in _FIELDS})
 
     def __repr__(self) -> str:
-        shown = ("eigenvalues", "eigenvectors", "left_eigenvectors", "info")
-        parts = [f"{name}={getattr(self, name)!r}" for name in shown]
+        parts = [f"{name}={getattr(self, name)!r}" for name in _FIELDS]
         return f"EigResult({', '.join(parts)})"
 
 

@@ -8,18 +8,26 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mdqr._precision import Precision
+from mdqr._pickles import State, pickled
+from mdqr._precision import Precision, from_file
 from mdqr._typing import Floats
 from mdqr.linalg._shared.digits import digits_within
 
+_I = TypeVar("_I", bound="Info")
 _R = TypeVar("_R", bound="WithInfo")
 
 # A value, or what makes it when it is first asked for; None where nothing is known.
 Lazy = Any | Callable[[], Any] | None
 
+_VALUES = (
+    *("method", "iterations", "bound_kind", "condition", "error_bound", "data_error_bound"),
+    *("digits", "data_digits", "history"),
+)
+_BOUNDS = ("error_bound", "data_error_bound")
 _NONE_MADE: dict[str, Lazy] = {}
 
 
+@pickled
 class Info:
     """Error bounds, digits and facts of a result; bounds are computed when they are first read.
 
@@ -60,6 +68,7 @@ class Info:
     iterations: int | None
     bound_kind: str | np.ndarray | None
     _lazy = _NONE_MADE
+    _more: tuple[str, ...] = ()  # other values than those above that pickles hold
 
     def __init__(
         self,
@@ -90,11 +99,27 @@ class Info:
             self._lazy[name] = value = value()
         return np.nan if value is None else value
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __copy__(self: _I) -> _I:
+        copied = object.__new__(type(self))
+        copied.__dict__ |= self.__dict__
+        return copied
+
+    def _state(self) -> dict[str, Any]:
         """Return the values, made now: what makes them holds the data."""
-        for name in self._lazy:
-            self._made(name)
-        return self.__dict__
+        values = {name: getattr(self, name) for name in (*_VALUES, *self._more)}
+        known = [name for name in _BOUNDS if self._lazy.get(name) is not None]
+        return values | {"known": known, "precision": self.precision and self.precision.name}
+
+    @classmethod
+    def _restored(cls: type[_I], state: State) -> _I:
+        self = object.__new__(cls)
+        self.__dict__ |= {name: state[name] for name in (*_VALUES, *cls._more)}
+        for name in ("error_bound", "data_error_bound", "digits", "data_digits", "history"):
+            state.checked(name, _is_numbers)
+        known, name = state.checked("known", list), state["precision"]
+        self.precision = None if name is None else from_file(name)
+        self._lazy = {bound: state[bound] if bound in known else None for bound in _BOUNDS}
+        return self
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._shown()}>"
@@ -156,6 +181,13 @@ class Info:
 Info.__module__ = "mdqr.linalg"
 
 
+def _is_numbers(value: Any) -> bool:
+    return isinstance(value, (float, int, np.number)) or (
+        isinstance(value, np.ndarray) and value.dtype.kind in "iuf"
+    )
+
+
+@pickled
 class WithInfo:
     """A named tuple with the attribute `info`, which copies, pickles and `_replace` keep.
 
@@ -168,6 +200,14 @@ class WithInfo:
         """Return the same, with its info."""
         self.info = info
         return self
+
+    def _state(self: Any) -> dict[str, Any]:
+        return self._asdict() | {"info": self.info}
+
+    @classmethod
+    def _restored(cls: Any, state: State) -> Any:
+        fields = {name: state[name] for name in cls._fields}
+        return cls(**fields)._described(state.checked("info", Info))
 
     def _replace(self: _R, **fields: Any) -> _R:
         replaced: _R = super()._replace(**fields)  # type: ignore[misc]

@@ -3,38 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
-from mdqr._backend.protocol import Backend
 from mdqr._errors import all_advised
 from mdqr._limbs import planes
-from mdqr._limbs.planes import Block, Kind
+from mdqr._limbs.planes import Block
+from mdqr._pickles import State
 from mdqr.linalg._shared.info import Info
+from mdqr.linalg._shared.stored import Measured, measured, stored
 
 _Array = TypeVar("_Array")  # MDArray, or also arrays of floats
-
-
-class Measured(NamedTuple):
-    """The quantities from which statistics are computed.
-
-    `inverse` returns that of R, of the matrix with columns multiplied by ``2**powers``. `squares`
-    are the sums of squares of the residuals, real ``(..., k)``, and exponents: they are in units
-    of ``4**exponents``; `freedom` are the degrees of freedom, float64 ``(..., 1)``. `total` returns
-    the sums of squares of b in the same way, and what rounding makes of them where b does not vary,
-    float64 ``(..., k)``. `wrap` makes arrays of blocks, and is told whether they are complex.
-    """
-
-    backend: Backend
-    kind: Kind
-    inverse: Callable[[], Block]
-    powers: Block
-    squares: tuple[Block, Block]
-    freedom: Block
-    total: Callable[[], tuple[Block, Block, Block]]
-    wrap: Callable[[Block, bool], Any]
-    is_vector: bool
+_S = TypeVar("_S", bound="Statistics[Any]")
 
 
 @all_advised
@@ -44,7 +24,18 @@ class Statistics(Info, ABC, Generic[_Array]):
     Attributes have one number for each column of b; methods take options, or invert R.
     """
 
-    @property
+    def _state(self) -> dict[str, Any]:
+        return super()._state() | {"measured": stored(self._measured)}
+
+    @classmethod
+    def _restored(cls: type[_S], state: State) -> _S:
+        self = super()._restored(state)
+        self.__dict__["_measured"] = measured(
+            State(state.checked("measured", dict)), self.precision
+        )
+        return self
+
+    @cached_property
     @abstractmethod
     def _measured(self) -> Measured:
         """The quantities from which they are computed, at the first request."""

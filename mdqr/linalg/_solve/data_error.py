@@ -204,8 +204,8 @@ def _with_residuals(
 ) -> Block:
     """Add to |u| the effect of residuals, and of errors outside the range of A, on a solution.
 
-    `left` has the moduli of dA, g and r, `normal` those of ``(A^H W A)^-1``, and `sums` those of
-    the powers of ``A^+ dA``.
+    `left` has the moduli of dA, g and r, `normal` of ``(A^H W A)^-1``, and `sums` of the powers
+    of ``A^+ dA``.
     """
     xp, (of_a, change, r_sizes) = system.backend.xp, left
     adjoint, transposed, root = of_a.swapaxes(-1, -2), sums.swapaxes(-1, -2), weight**0.5

@@ -21,7 +21,8 @@ from mdqr.linalg._shared.data_error import may_be_rounded
 from mdqr.linalg._shared.digits import digits_within
 from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import Inputs, data_precision, entry_unit, precision_for
-from mdqr.linalg._shared.statistics import Measured, Statistics
+from mdqr.linalg._shared.statistics import Statistics
+from mdqr.linalg._shared.stored import Measured
 from mdqr.linalg._solve import singular_values
 from mdqr.linalg._solve.answer import Answer, Report, moduli
 from mdqr.linalg._solve.data_error import (
@@ -126,6 +127,8 @@ class LstsqInfo(Statistics[MDArray]):
     they are NaN where the largest precision has no digits for it.
     """
 
+    _more = ("singular_values",)
+
     def __init__(self, fit: Fit) -> None:
         answer, self.precision = fit.answer, fit.inputs.precision
         self._fit, self.method, self.iterations = fit, answer.method, answer.steps
@@ -133,8 +136,9 @@ class LstsqInfo(Statistics[MDArray]):
         self.bound_kind = answer.bound_kind if fit.x.size else "proven"
 
     def __repr__(self) -> str:
-        full, own = self._fit.inputs.precision.digits, "data_digits not computed"
-        if math.prod(self._fit.inputs.shape(0)) <= _QUICK or "data_digits" in self.__dict__:
+        own = "data_digits not computed"
+        full = float(self.precision.digits if self.precision else np.inf)
+        if "data_digits" in self.__dict__ or math.prod(self._fit.inputs.shape(0)) <= _QUICK:
             worst = np.min(self.data_digits, initial=full)
             own = f"data_digits>={worst:.1f} (a, b within their errors)"
         return (
@@ -230,7 +234,7 @@ LstsqInfo.__module__ = "mdqr.linalg"
 def _inverse(system: System, condition: np.ndarray) -> Block:
     """Return the inverse of R; of a wide system anything, as there are no degrees of freedom.
 
-    In more limbs where the condition takes most of those of the work, NaN where none suffice.
+    In more limbs where the condition takes most limbs of the work, NaN where none suffice.
     """
     one, xp, kind = system.identity(), system.backend.xp, system.kind
     if isinstance(system, Wide):

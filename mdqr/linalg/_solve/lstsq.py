@@ -14,6 +14,7 @@ from mdqr._core.promotion import to_block, together
 from mdqr._errors import shown
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
+from mdqr._pickles import pickled_fields
 from mdqr._precision import Precision
 from mdqr._progress import Progress, Reporter, with_report
 from mdqr._typing import Places, PrecisionLike, SolveMethod
@@ -50,6 +51,7 @@ from mdqr.linalg._solve.system import System
 from mdqr.linalg._solve.wide import Wide
 
 
+@pickled_fields
 class LstsqResult(NamedTuple):
     """A least-squares solution; unpacks as NumPy's, with `info` instead of s.
 

@@ -29,8 +29,8 @@ class NearInverse:
     """X and B with their errors; moduli that are returned include all of them.
 
     Blocks `x` and `b` are of this `kind`, and `unit` bounds the rounding of products, relative to
-    those of moduli. `off` bounds the distance of `b` from ``A X``, and `sums` is |L|, infinite or
-    NaN where no precision leaves a g below 1.
+    products of moduli. `off` bounds the distance of `b` from ``A X``, and `sums` is |L|, infinite
+    or NaN where no precision leaves a g below 1.
     """
 
     system: System

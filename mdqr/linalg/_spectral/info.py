@@ -41,6 +41,8 @@ class SpectralInfo(Info):
         one by one.
     """
 
+    _more = ("vector_error_bound",)
+
     def __init__(
         self, precision: Precision, sizes: Callable[[], np.ndarray], made: Callable[[], Proven]
     ) -> None:

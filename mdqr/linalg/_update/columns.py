@@ -10,7 +10,8 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._update import cost, sweeps
+from mdqr.linalg._update import cost
+from mdqr.linalg._update.arithmetic import sweeps
 from mdqr.linalg._update.arithmetic.engine import Engine
 from mdqr.linalg._update.arithmetic.matrices import (
     adjoint_multiply,

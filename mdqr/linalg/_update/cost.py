@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from mdqr._backend.blocks import FORMED
 from mdqr.linalg._shared.tuning import update_rates
-from mdqr.linalg._update import sweeps
+from mdqr.linalg._update.arithmetic import sweeps
 from mdqr.linalg._update.arithmetic.engine import Engine
 
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from mdqr._errors import all_advised, warn_of_precision
 from mdqr._limbs.planes import Block
+from mdqr._pickles import State, pickled
 from mdqr._precision import Precision
 from mdqr._typing import PrecisionLike
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._update import cost, operands, solution
+from mdqr.linalg._update import cost, operands, solution, stored
 from mdqr.linalg._update import fit as fits
 from mdqr.linalg._update.arithmetic.engine import attempted, fast_path, settle
 from mdqr.linalg._update.arithmetic.matrices import joined, removed
@@ -34,6 +35,7 @@ from mdqr.linalg._update.solution import UpdatableLstsqInfo
 _MOST_WAITING = 64
 
 
+@pickled
 @all_advised
 class UpdatableLstsq:
     """A least-squares problem ``min norm(b - A x)`` that changes by rows and columns.
@@ -117,8 +119,23 @@ class UpdatableLstsq:
         self._late = 0
         self._described: tuple[Fit, UpdatableLstsqInfo] | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_described": None}
+    def __copy__(self) -> UpdatableLstsq:
+        copied = object.__new__(type(self))
+        copied.__dict__ |= self.__dict__ | {"_described": None}
+        return copied
+
+    def _state(self) -> dict[str, Any]:
+        return stored.state(self._numbers, self._held, self._waiting) | {"vector": self._vector}
+
+    @classmethod
+    def _restored(cls, state: State) -> UpdatableLstsq:
+        self = object.__new__(cls)
+        self._numbers, self._held, self._waiting = stored.restored(state)
+        self._late = sum(int(rows.shape[-2]) for rows in self._waiting)
+        self._vector, self._described = state.checked("vector", bool), None
+        if self._vector and self._held.right != 1:
+            raise ValueError("this pickle is damaged: a vector is one right-hand side")
+        return self
 
     @property
     def _fit(self) -> Fit:

@@ -10,7 +10,8 @@ import numpy as np
 from mdqr._backend.blocks import to_native
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._update import cost, sweeps
+from mdqr.linalg._update import cost
+from mdqr.linalg._update.arithmetic import sweeps
 from mdqr.linalg._update.arithmetic.engine import Engine
 from mdqr.linalg._update.arithmetic.matrices import (
     adjoint,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -15,7 +15,8 @@ from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, where_not_finite
 from mdqr.linalg._shared.digits import digits_within
 from mdqr.linalg._shared.operands import square_of
-from mdqr.linalg._shared.statistics import Measured, Statistics
+from mdqr.linalg._shared.statistics import Statistics
+from mdqr.linalg._shared.stored import Measured
 from mdqr.linalg._update.arithmetic.matrices import adjoint_multiply, constants
 from mdqr.linalg._update.fit import CONDITION_STEPS, Fit, squares_of, triangle
 from mdqr.linalg._update.loss import digits_of, rounding_level
@@ -171,8 +172,11 @@ class UpdatableLstsqInfo(Statistics[Any]):
     residuals after removals of rows are not larger than what rounding has made of earlier ones.
     """
 
+    _more = ("_most",)
+
     def __init__(self, fit: Fit, numbers: Numbers, solved: Solved, *, is_vector: bool) -> None:
         self._fit, self._numbers, self._solved, self._vector = fit, numbers, solved, is_vector
+        self._most = digits_of(fit.engine)
         data = fit.data
         estimate = condition_of(solved.triangle)
         if data is None:
@@ -192,10 +196,10 @@ class UpdatableLstsqInfo(Statistics[Any]):
         self.error_bound, self.digits = (x[..., 0] if is_vector else x for x in (bound, digits))
 
     def __repr__(self) -> str:
-        worst = float(np.min(self.digits, initial=digits_of(self._fit.engine)))
+        worst = float(np.min(self.digits, initial=self._most))
         return f"<UpdatableLstsqInfo condition={self.condition:.2g} digits>={worst:.1f}>"
 
-    @property
+    @cached_property
     def _measured(self) -> Measured:
         fit, solved, numbers = self._fit, self._solved, self._numbers
         engine, xp = fit.engine, fit.engine.backend.xp

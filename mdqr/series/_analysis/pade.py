@@ -11,17 +11,19 @@ import numpy as np
 
 import mdqr
 from mdqr._array.array import MDArray
+from mdqr._pickles import State, pickled, pickled_fields
 from mdqr.linalg import Info, qr, roots, solve_triangular, svdvals
 from mdqr.series._analysis.units import Unit
 from mdqr.series._arithmetic.functions import extended
 from mdqr.series._arithmetic.products import multiply
-from mdqr.series._arithmetic.series import PowerSeries
+from mdqr.series._arithmetic.series import PowerSeries, is_series
 from mdqr.series._errors import required
 
 # Rounding errors of a sum of n terms, in n eps of them.
 _ROUNDING = 4.0
 
 
+@pickled_fields
 class Roots(NamedTuple):
     """Approximate roots and their error bounds.
 
@@ -47,6 +49,7 @@ class Roots(NamedTuple):
         return Info(self.values.precision, abs(self.values).to_numpy(), self.error_bound)
 
 
+@pickled
 class Pade:
     """A quotient ``p(t) / q(t)`` with ``q(0) = 1`` that agrees with a series.
 
@@ -71,6 +74,15 @@ class Pade:
     ) -> None:
         self.numerator, self.denominator = numerator, denominator
         self.error, self.error_order = error, error_order
+
+    def _state(self) -> dict[str, Any]:
+        names = ("numerator", "denominator", "error", "error_order")
+        return {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def _restored(cls, state: State) -> Pade:
+        p, q = (state.checked(name, is_series) for name in ("numerator", "denominator"))
+        return cls(p, q, state.checked("error", MDArray), state.checked("error_order", int))
 
     def __repr__(self) -> str:
         degrees = f"[{self.numerator.shape[0] - 1}/{self.denominator.shape[0] - 1}]"

@@ -12,6 +12,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import shortened
+from mdqr._pickles import pickled_fields
 from mdqr._typing import RadiusMethod
 from mdqr.linalg import Info
 from mdqr.series._analysis.limits import PARTS, Limit, extrapolations, limit
@@ -37,6 +38,7 @@ _FEWEST, _NEAR = 24, 2.0**-4
 _ROUNDED = 8.0
 
 
+@pickled_fields
 class Radius(NamedTuple):
     """The radius of convergence of a series, as estimated.
 

@@ -13,6 +13,7 @@ from mdqr._array.array import MDArray
 from mdqr._functions.creation import array
 from mdqr._functions.elementwise import sqrt
 from mdqr._functions.sequences import concatenate
+from mdqr._pickles import State, pickled
 from mdqr._precision import Precision
 from mdqr._typing import PrecisionLike
 from mdqr.series._arithmetic import functions
@@ -24,6 +25,12 @@ from mdqr.series._errors import required
 _PRODUCTS = 64
 
 
+def is_series(coeffs: Any) -> bool:
+    """Return whether these can be the coefficients of series."""
+    return isinstance(coeffs, MDArray) and coeffs.ndim > 0 and coeffs.shape[-1] > 0
+
+
+@pickled
 class PowerSeries:
     """Power series ``c_0 + c_1 t + ... + c_d t^d + O(t^(d+1))``, one or an array of them.
 
@@ -103,6 +110,13 @@ class PowerSeries:
         coefficients = [at, *(int(k == 1) for k in range(1, _degree(degree) + 1))]
         found = array(coefficients, precision=precision, device=device)
         return cls._of(found, variable)
+
+    def _state(self) -> dict[str, Any]:
+        return {"coeffs": self.coeffs, "variable": self.variable}
+
+    @classmethod
+    def _restored(cls, state: State) -> PowerSeries:
+        return cls._of(state.checked("coeffs", is_series), state.checked("variable", str))
 
     @classmethod
     def _of(cls, coeffs: MDArray, name: str) -> PowerSeries:

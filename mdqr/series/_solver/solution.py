@@ -11,7 +11,9 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._functions.comparison import where
 from mdqr._limbs import planes
+from mdqr._limbs.device import place_on_device_of
 from mdqr._limbs.planes import Block
+from mdqr._pickles import State, pickled
 from mdqr._precision import Precision
 from mdqr._typing import RadiusMethod
 from mdqr.linalg import Info
@@ -75,7 +77,10 @@ class SeriesInfo(Info):
     precision: Precision = field()
     bound_kind: str = "estimated"
 
+    _more = ("start_steps", "start_distance", "exponent", "orders", "verified")
 
+
+@pickled
 class SeriesSolution:
     """Power series of the unknowns; made by `newton_series`.
 
@@ -146,9 +151,32 @@ class SeriesSolution:
         self._better = better
         self.__dict__.pop("_errors", None)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the values with their errors, which `info` has, too."""
-        return self.__dict__ | {"_errors": self._errors}
+    def __copy__(self) -> SeriesSolution:
+        copied = object.__new__(SeriesSolution)
+        copied.__dict__ |= self.__dict__
+        return copied
+
+    def _state(self) -> dict[str, Any]:
+        sizes, errors = self._errors
+        names = ("coeffs", "t0", "system", "info")
+        return {name: getattr(self, name) for name in names} | {
+            "sizes": sizes,
+            "errors": errors,
+            "residual": self.residual(),
+        }
+
+    @classmethod
+    def _restored(cls, state: State) -> SeriesSolution:
+        self = object.__new__(cls)
+        self.system, self.info = state.checked("system", System), state.checked("info", SeriesInfo)
+        self.coeffs, self.t0 = (state.checked(name, MDArray) for name in ("coeffs", "t0"))
+        shape = self.coeffs.shape
+        if len(shape) < 2 or shape[-2] != len(self.system.variables) or not shape[-1]:
+            raise ValueError(f"this pickle is damaged: the coefficients have the shape {shape}")
+        sizes, errors = (state.array(name, np.float64, *shape) for name in ("sizes", "errors"))
+        self._errors = sizes, errors
+        self._precision, self._residual = self.coeffs.precision, state.checked("residual", MDArray)
+        return self
 
     def __repr__(self) -> str:
         return (
@@ -193,6 +221,10 @@ class SeriesSolution:
         Those of overdetermined systems are what the unknowns cannot fit: each order is solved for
         by least squares, after those before it.
         """
+        return self._residual.copy()
+
+    @cached_property
+    def _residual(self) -> MDArray:
         orders = [self._equations.order(self._values, k) for k in range(self.degree + 1)]
         block = self._equations.backend.xp.concatenate(orders, axis=-1)
         return self._given(block, self._equations.scale.equations)
@@ -275,8 +307,7 @@ class SeriesSolution:
     @property
     def without_noise(self) -> MDArray:
         """The coefficients, with zeros for those that may be rounding errors alone."""
-        xp = self._equations.backend.xp
-        sizes, errors = map(xp.asarray, self._errors)
+        sizes, errors = (place_on_device_of(x, self.coeffs.limbs) for x in self._errors)
         return where(sizes <= errors, self.coeffs * 0, self.coeffs)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._functions.creation import array
+from mdqr._pickles import pickled_fields
 from mdqr._progress import Progress, with_report
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
@@ -37,6 +38,7 @@ _NOT_FINITE = "coefficients or derivatives leave the range of doubles"
 
 
 @experimental
+@pickled_fields
 @dataclass(frozen=True, repr=False)
 class Piece:
     """A Pade approximant of each unknown in ``t - t0``, for t from t0 to `t_end`."""
@@ -57,6 +59,7 @@ class Piece:
 
 
 @experimental
+@pickled_fields
 @dataclass(frozen=True, repr=False)
 class Path:
     """A solution path from a start point.

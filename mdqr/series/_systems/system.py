@@ -13,6 +13,7 @@ from mdqr._array.array import MDArray
 from mdqr._core.promotion import precisions_in
 from mdqr._functions.creation import array
 from mdqr._functions.from_limbs import from_limbs
+from mdqr._pickles import State, pickled
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.series._systems import parse
 from mdqr.series._systems.formats import system_text
@@ -23,6 +24,7 @@ from mdqr.series._systems.products import Products
 _MOST_SHOWN = 8
 
 
+@pickled
 class System:
     """A polynomial system ``F(x, t) = 0`` of m equations in n unknowns and a parameter t.
 
@@ -74,6 +76,27 @@ class System:
         self._equation, self.equations = equation, equations
         self.variables, self.parameter = tuple(variables), parameter
         return self
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "exponents": self._exponents,
+            "equation": self._equation,
+            "equations": self.equations,
+            "variables": self.variables,
+            "parameter": self.parameter,
+            **self._coefficients.state(),
+        }
+
+    @classmethod
+    def _restored(cls, state: State) -> System:
+        variables, equations = state.checked("variables", tuple), state.checked("equations", int)
+        names = _names(variables, state.checked("parameter", str))[: len(variables)]
+        exponents = state.array("exponents", np.int64, None, len(variables))
+        equation = state.array("equation", np.int64, len(exponents))
+        if (exponents < 0).any() or ((equation < 0) | (equation >= equations)).any():
+            raise ValueError("this pickle is damaged: terms of a system are out of range")
+        found = Coefficients.of_state(state, len(exponents))
+        return cls._make(exponents, found, equation, equations, names, state["parameter"])
 
     def __repr__(self) -> str:
         many = "equation" if self.equations == 1 else "equations"
@@ -364,6 +387,34 @@ class Coefficients:
     def __init__(self, *, exact: list[list[Gaussian]] | None = None, given: Any = None) -> None:
         self._exact, self.given = exact, given
         self._rounded: dict[Precision, MDArray] = {}
+
+    def state(self) -> dict[str, Any]:
+        """Return their values for a pickle."""
+        if self._exact is None:
+            return {"given": self.given}
+        return {"exact": [[(value.real, value.imag) for value in row] for row in self._exact]}
+
+    @classmethod
+    def of_state(cls, state: State, terms: int) -> Coefficients:
+        """Return the coefficients of a pickle.
+
+        Raises
+        ------
+        ValueError
+            If they do not belong to so many terms.
+        """
+        if "exact" not in state:
+            given = state["given"]
+            if np.shape(given)[:1] != (terms,):
+                raise ValueError("this pickle is damaged: each term has coefficients")
+            return cls(given=given)
+        rows = state.checked("exact", list)
+        parts = (part for row in rows for value in row for part in value)
+        if len(rows) != terms or not all(isinstance(part, Fraction) for part in parts):
+            raise ValueError("this pickle is damaged: the coefficients are fractions of each term")
+        if len({len(row) for row in rows}) > 1:
+            raise ValueError("this pickle is damaged: terms have as many coefficients")
+        return cls(exact=[[Gaussian(real, imag) for real, imag in row] for row in rows])
 
     @cached_property
     def is_complex(self) -> bool:

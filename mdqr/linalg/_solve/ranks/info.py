@@ -16,7 +16,8 @@ from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.qr import qr
 from mdqr.linalg._factor.triangular import solve_triangular
 from mdqr.linalg._shared.operands import Inputs
-from mdqr.linalg._shared.statistics import Measured, Statistics
+from mdqr.linalg._shared.statistics import Statistics
+from mdqr.linalg._shared.stored import Measured
 from mdqr.linalg._solve import singular_values
 
 
@@ -106,6 +107,8 @@ class RankInfo(Statistics[MDArray]):
         As in `LstsqInfo`, of the solution for the columns that count.
     """
 
+    _more = ("pivots", "distance", "singular_values")
+
     def __init__(
         self, fitted: Fitted, parts: list[Ranked], digits: np.ndarray, residuals: MDArray
     ) -> None:
@@ -134,7 +137,9 @@ class RankInfo(Statistics[MDArray]):
         return words[0] if words else None
 
     def __repr__(self) -> str:
-        worst = np.min(self.digits, initial=self._fitted.inputs.precision.digits)
+        worst = np.min(
+            self.digits, initial=float(self.precision.digits if self.precision else np.inf)
+        )
         return (
             f"<RankInfo method={self.method!r} iterations={self.iterations} "
             f"condition={np.max(self.condition, initial=1.0):.2g} "

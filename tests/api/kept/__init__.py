@@ -1,0 +1,1 @@
+"""Pickles and files of earlier states, which every later state reads."""
