@@ -34,7 +34,7 @@ def marks() -> dict[int, str]:
 
 @pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is in the extra lint")
 def test_mypy_finds_the_errors_of_users_alone() -> None:
-    command = [sys.executable, "-m", "mypy", "--strict", "--output=json", *PROGRAMS.values()]
+    command = [sys.executable, "-m", "mypy", "--output=json", *PROGRAMS.values()]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     found = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
     found = [each for each in found if each["severity"] == "error"]
