@@ -12,6 +12,7 @@ import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import warn_of_precision
 from mdqr._precision import PRECISIONS, Precision
+from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
 from mdqr.linalg import LinAlgError, cholesky, solve_triangular
 from mdqr.linalg._shared.operands import data_precision, entry_unit, gather
@@ -62,6 +63,7 @@ class _Data:
         return rows
 
 
+@experimental
 def curve_fit(
     f: Callable[..., Any],
     xdata: Any,

@@ -11,6 +11,7 @@ import mdqr
 from mdqr._array.array import MDArray
 from mdqr._core.promotion import precisions_in
 from mdqr._precision import Precision, as_precision
+from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
 from mdqr.optimize._model.box import Box, box_of
 from mdqr.optimize._model.derivatives import Differences, Given
@@ -28,6 +29,7 @@ _NOT_NEEDED = (
 )
 
 
+@experimental
 def least_squares(
     fun: Callable[..., Any],
     x0: Any,

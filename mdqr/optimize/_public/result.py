@@ -9,10 +9,12 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._precision import Precision
+from mdqr._stability import experimental
 from mdqr.linalg import LinAlgError, lstsq
 from mdqr.linalg._shared.info import Info
 
 
+@experimental
 class OptimizeResult(dict[str, Any]):
     """The result of a fit; its items are attributes, too.
 
@@ -62,6 +64,7 @@ class OptimizeResult(dict[str, Any]):
         )
 
 
+@experimental
 class FitInfo(Info):
     """Quality and statistics of a fit.
 
@@ -194,6 +197,7 @@ class _Fields(NamedTuple):
     pcov: MDArray
 
 
+@experimental
 class CurveFitResult(_Fields):
     """A fit of a curve; unpacks as SciPy's ``(popt, pcov)``.
 

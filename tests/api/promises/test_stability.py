@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 import mdqr
-from mdqr import _stability, series, tensorcore
+from mdqr import _stability, optimize, series, tensorcore
 from mdqr._stability import NOTE, Deprecation, deprecated, experimental, renamed_keyword
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "explanation" / "stability.md"
 EXPERIMENTAL = {
     **{f"tensorcore.{name}": getattr(tensorcore, name) for name in tensorcore.__all__},
     **{f"series.{name}": getattr(series, name) for name in ("track", "Path", "Piece")},
+    **{f"optimize.{name}": getattr(optimize, name) for name in optimize.__all__},
     **{f"config.{n}": getattr(mdqr.config, n) for n in ("get_workspace", "set_workspace")},
 }
 
@@ -35,7 +36,10 @@ def test_docstrings_say_what_is_experimental(name):
 def test_nothing_else_is_marked():
     marked = {
         f"{module.__name__}.{name}"
-        for module in (mdqr, mdqr.linalg, series, mdqr.testing, mdqr.random, mdqr.plot, mdqr.config)
+        for module in (
+            *(mdqr, mdqr.linalg, mdqr.testing, mdqr.random, mdqr.plot, mdqr.config),
+            *(optimize, series),
+        )
         for name in module.__all__
         if not inspect.ismodule(getattr(module, name))
         and NOTE in (getattr(module, name).__doc__ or "")
@@ -48,7 +52,10 @@ def test_nothing_else_is_marked():
 def test_the_page_names_what_is_experimental():
     text = PAGE.read_text()
     section = text[text.index("## Experimental") :].partition("\n## ")[0]
-    for name in ("tensorcore", "series.track", "array_api", "devices=", "config.set_workspace"):
+    for name in (
+        *("tensorcore", "optimize", "series.track", "array_api", "devices="),
+        "config.set_workspace",
+    ):
         assert f"mdqr.{name}" in section or f"`{name}" in section
     assert "Experimental" in mdqr.array_api.__doc__
     assert "Experimental" in mdqr.linalg.matmul.__doc__
