@@ -58,8 +58,6 @@ class Radius(NamedTuple):
         The component with the nearest singularity.
     components : numpy.ndarray
         The radius of each component, float64.
-    info : mdqr.linalg.Info
-        `uncertainty` as its `error_bound`, an estimate, and the digits of `value` by that.
     """
 
     value: MDArray
@@ -71,7 +69,7 @@ class Radius(NamedTuple):
 
     @property
     def info(self) -> Info:
-        """See the attributes of the class."""
+        """The estimate `uncertainty` as an `error_bound`, and the digits of `value` by that."""
         size, error = abs(float(self.value)), self.uncertainty
         return Info(self.value.precision, size, error, bound_kind="estimated", method=self.method)
 
