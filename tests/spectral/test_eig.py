@@ -31,8 +31,8 @@ def check(a, left=True):
         w, v, eps = found.eigenvalues, found.eigenvectors, w_eps(found)
         size = float(abs(a).max()) + float(abs(w).max())
         assert (abs((abs(v) ** 2).sum(axis=0) - 1) <= 8 * n * eps).all()
-        # Of nearer values vectors are known to fewer digits, as their bounds have it.
-        sure = (found.info.multiplicity == 1) & (found.info.condition <= eps**-0.3)
+        # Near a cluster vectors have fewer digits, as their bounds have it.
+        sure = (found.info.multiplicity == 1) & (found.info.vector_error_bound <= eps**0.7)
         assert (abs(a @ v - v * w)[:, sure] <= 100 * n * eps * size).all()
     return found
 
