@@ -54,7 +54,7 @@ def principal_axes(c):
 
 
 def stationary_points(x):
-    """Return where the derivative of the polynomial is zero."""
+    """Return the zeros of the derivative of the polynomial."""
     derivative = x[1:] * np.arange(1, len(x))
     companion = np.diag(np.ones(len(derivative) - 2), -1) + 0 * derivative[0]
     companion[:, -1] = -derivative[:-1] / derivative[-1]

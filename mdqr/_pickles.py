@@ -87,7 +87,8 @@ def pickled(cls: type[_T]) -> type[_T]:
     def reduce(self: Any) -> tuple[Any, ...]:
         return restore, (_kind_of(type(self)), {"format": FORMAT, **self._state()})
 
-    cls.__reduce__ = reduce  # type: ignore[method-assign]
+    changed: Any = cls
+    changed.__reduce__ = reduce
     return cls
 
 
@@ -102,8 +103,9 @@ def pickled_fields(cls: type[_T]) -> type[_T]:
     def restored(_: type[_T], state: State) -> _T:
         return cls(**{name: state[name] for name in _names_of(cls)})
 
-    cls.__reduce__ = reduce  # type: ignore[method-assign]
-    cls._restored = classmethod(restored)  # type: ignore[attr-defined]
+    changed: Any = cls
+    changed.__reduce__ = reduce
+    changed._restored = classmethod(restored)
     return cls
 
 

@@ -130,7 +130,7 @@ def is_symbolic(x: object) -> bool:
 
 
 def is_constant(x: Any) -> bool:
-    """Return whether `x` is a constant of mpmath; SymPy's numbers have a `func` as well."""
+    """Return True for a constant of mpmath; SymPy's numbers have a `func` as well."""
     return hasattr(x, "func") and not hasattr(x, "__sympy__")
 
 

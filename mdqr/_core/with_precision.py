@@ -38,19 +38,21 @@ def with_precision(function: Callable[_P, _R]) -> Callable[_P, _R]:
     data = code.co_varnames[: code.co_posonlyargcount]
     places = [place for place, name in enumerate(data) if name not in _MASKS]
 
+    plain: Callable[..., _R] = function
+
     @wraps(function)
-    def call(*arguments: _P.args, **options: _P.kwargs) -> _R:
+    def call(*arguments: Any, **options: Any) -> _R:
         try:
             if not options:  # the most frequent call, and the fastest
-                return function(*arguments)  # type: ignore[call-arg]
+                return plain(*arguments)
             if (precision := options.pop("precision", None)) is None:
-                return function(*arguments, **options)
-            answer = as_precision(precision)  # type: ignore[arg-type]
-            return _rounded(function(*_converted(arguments, places, answer), **options), answer)
+                return plain(*arguments, **options)
+            answer = as_precision(precision)
+            return _rounded(plain(*_converted(arguments, places, answer), **options), answer)
         except MemoryError as error:
             raise explained(function, arguments, error) from None
 
-    return call
+    return cast("Callable[_P, _R]", call)
 
 
 def _converted(arguments: Sequence[Any], places: list[int], answer: Precision) -> list[Any]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @with_precision
 def logical_and(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> Mask:
-    """Return where both values are not zero.
+    """Return masks of pairs of values that are both not zero.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def logical_xor(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) 
 
 @with_precision
 def logical_not(x: Any, /, *, precision: PrecisionLike | None = None) -> Mask:
-    """Return where values are zero.
+    """Return masks of values that are zero.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def isclose(
     *,
     precision: PrecisionLike | None = None,
 ) -> Mask:
-    """Return where ``|a - b| <= atol + rtol * |b|``.
+    """Return masks of pairs with ``|a - b| <= atol + rtol * |b|``.
 
     Parameters
     ----------

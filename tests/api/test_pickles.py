@@ -113,7 +113,7 @@ def test_fits_go_on(every: dict[str, Any]) -> None:
 
 
 def agrees(stem: str, place: str, got: str, wanted: str) -> bool:
-    """Return whether values are those that were kept; what is computed now, about those."""
+    """Return True for the values that were kept, or nearly those if they are computed now."""
     goes_on = stem.startswith(("qr_factor", "updatable_q", "updatable_float32"))
     if got == wanted or (goes_on and ("lost" in place or ".info" in place)):
         return True
@@ -126,7 +126,7 @@ def agrees(stem: str, place: str, got: str, wanted: str) -> bool:
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
 def test_kept_states_are_read(path: Any) -> None:
-    """What earlier states have written says what it said then."""
+    """Files of earlier states have the values of then."""
     with tarfile.open(path) as archive:
         members = {each.name: archive.extractfile(each).read() for each in archive.getmembers()}
     for name, data in members.items():

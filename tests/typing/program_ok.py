@@ -1,4 +1,4 @@
-"""What users write: both checkers find no error in it."""
+"""A program of users: both checkers find no error in it."""
 
 from __future__ import annotations
 

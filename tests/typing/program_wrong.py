@@ -1,4 +1,4 @@
-"""What users write by mistake: both checkers find these errors, and no other."""
+"""Mistakes of users: both checkers find these errors, and no other."""
 
 from __future__ import annotations
 

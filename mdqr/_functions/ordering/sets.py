@@ -200,7 +200,7 @@ def isin(
     invert: bool = False,
     precision: PrecisionLike | None = None,
 ) -> Mask:
-    """Return which values are among others.
+    """Return a mask of the values that are among others.
 
     Parameters
     ----------

@@ -152,7 +152,7 @@ def any(
     keepdims: bool = False,
     precision: PrecisionLike | None = None,
 ) -> Mask:
-    """Return whether any value is not zero.
+    """Return True where any value is not zero.
 
     Parameters
     ----------

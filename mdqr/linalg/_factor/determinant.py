@@ -222,7 +222,7 @@ def _determinants(problem: Problem) -> tuple[Block, Block | None, Kind]:
 
 
 def _are_small(problem: Problem, block: Block) -> np.ndarray:
-    """Return whether determinants have lost limbs below the smallest doubles, ``(batch,)``."""
+    """Return the mask of determinants that lost limbs below the smallest doubles, ``(batch,)``."""
     tiny, field = problem.inputs.precision.tiny, problem.inputs.is_complex
     if problem.integers is not None:
         least = math.log2(tiny)

@@ -143,7 +143,7 @@ class Conclusion:
         return self._both
 
     def vector_bound(self) -> np.ndarray:
-        """Return how far the vectors that were made are from exact ones; NaN without any."""
+        """Return bounds of the distances of vectors from exact ones; NaN without any."""
         if not (self._wanted.left or self._wanted.right):
             return np.full(self.error_bound.shape, np.nan)
         known, wanted, kind = self._known, self._wanted, self._problem.kind

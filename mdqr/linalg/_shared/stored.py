@@ -109,7 +109,7 @@ def _require_fit(state: State, name: str, dtype: Any, shape: tuple[int, ...]) ->
 def _wrap(
     state: State, backend: Backend, work: Precision, precision: Precision | None
 ) -> Callable[[Block, bool], Any]:
-    """Return what makes arrays of blocks: of a precision, or of floats."""
+    """Return the function that makes arrays of blocks: of a precision, or of floats."""
     name, field = state["floats"], state["complex"]
     if name is None:
         if precision is None:

@@ -230,12 +230,12 @@ def _with_residuals(
 
 
 def _columns(sizes: Block) -> Block:
-    """Return which columns are not zero."""
+    """Return the mask of columns that are not zero."""
     return (sizes > 0).any(axis=-2, keepdims=True)
 
 
 def _has_any(errors: Block) -> Block:
-    """Return which matrices have errors."""
+    """Return the mask of matrices that have errors."""
     return (errors > 0).any(axis=(-2, -1), keepdims=True)
 
 

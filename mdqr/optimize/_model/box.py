@@ -31,7 +31,7 @@ class Box(NamedTuple):
         return inside if inside.precision is x.precision else inside.astype(x.precision)
 
     def holds(self, x: MDArray) -> bool:
-        """Return whether a point lies in the box."""
+        """Return True if a point lies in the box."""
         if not self.bounded:
             return True
         return bool(((x >= self.lower) & (x <= self.upper)).all())

@@ -113,7 +113,7 @@ class Function:
         return found
 
     def _agrees(self, found: MDArray, points: MDArray, precision: Precision) -> bool:
-        """Return whether single calls give the same values, so that rows belong to points."""
+        """Return True if single calls give the same values, so that rows belong to points."""
         single = self._one_by_one(points, precision)
         difference, size = abs(found - single).to_numpy(), abs(single).to_numpy()
         with np.errstate(invalid="ignore"):
@@ -121,7 +121,7 @@ class Function:
         return bool(np.all(near | ~np.isfinite(size)))
 
     def _converted(self, values: Any, precision: Precision) -> MDArray:
-        """Return what the caller's function returned as an array of the precision."""
+        """Convert the values of the caller's function to an array of the precision."""
         if not isinstance(values, MDArray):
             values = self._array(values, precision)
         if self.most is None or values.precision > self.most:

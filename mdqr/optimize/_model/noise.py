@@ -33,7 +33,7 @@ class Noise(NamedTuple):
     unit: float
 
     def exceeds(self, precision: Precision) -> bool:
-        """Return whether the function is less precise than its parameters."""
+        """Return True if the function is less precise than its parameters."""
         return self.unit > _EXPECTED * precision.eps
 
 

@@ -206,7 +206,7 @@ def jac_of(name: str, jac: Any) -> Callable[..., Any] | None:
 
 
 def as_values(values: Any, precision: Precision) -> MDArray:
-    """Return what a function of the caller returned, in a precision."""
+    """Convert the values of a function of the caller to a precision."""
     return mdqr.array(values, precision=precision)
 
 
@@ -283,7 +283,7 @@ def _scale_of(name: str, x_scale: Any, n: int) -> np.ndarray | None:
 
 
 def _callback_of(name: str, callback: Any, function: Function) -> Any:
-    """Return what the solver calls after a step."""
+    """Return the function that the solver calls after a step."""
     if callback is None:
         return None
     if not callable(callback):

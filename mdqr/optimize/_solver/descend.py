@@ -199,7 +199,7 @@ def _with_loss(problem: Problem, point: Point) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _free(problem: Problem, point: Point, a: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """Return which parameters may move: not those that the gradient holds at a bound."""
+    """Return the mask of parameters that may move: not those that the gradient holds at a bound."""
     mask = problem.box.mask(point.x)
     gradient = a.T @ r
     return ~(((mask < 0) & (gradient > 0)) | ((mask > 0) & (gradient < 0)))

@@ -42,7 +42,7 @@ def linear_parameters(
 def _vanish(
     problem: Problem, x: MDArray, r: MDArray, sizes: np.ndarray, noise: Noise
 ) -> np.ndarray:
-    """Return which second derivatives vanish, ``(n, n)``."""
+    """Return the mask of second derivatives that vanish, ``(n, n)``."""
     found, (rows, columns), steps = problem.derivatives.second(x, r, sizes, noise.unit)
     n = x.shape[0]
     zero = np.zeros((n, n), dtype=bool)

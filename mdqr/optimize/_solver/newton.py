@@ -162,7 +162,7 @@ class _Iteration:
         self._measured = precision
 
     def _is_definite(self) -> bool:
-        """Return whether the Hessian is positive definite here, and not only where it was made.
+        """Return True if the Hessian is positive definite here, and not only where it was made.
 
         Along a valley of minima its smallest eigenvalue goes to zero with the gradient. Relative
         to its diagonal of ones it is taken to change by four times as much as x.
@@ -177,7 +177,7 @@ class _Iteration:
         return float(max(_BASIN, 64.0 * self._noise.unit**0.5))
 
     def _within_noise(self, size: float, previous: float) -> bool:
-        """Return whether rounding errors explain a step, or steps no longer shrink."""
+        """Return True if rounding errors explain a step, or steps no longer shrink."""
         assert self._inverse is not None
         assert self._place is not None
         errors = self._inverse.moduli_times(self._place.errors)
@@ -239,7 +239,7 @@ class _Iteration:
         return Inverse(values, near, scale, second)
 
     def minimum(self, point: Point) -> Minimum | None:
-        """Return what was found, unless it is worse than the point before."""
+        """Return the minimum that was found, unless it is worse than the point before."""
         problem, place, inverse = self._problem, self._place, self._inverse
         assert place is not None
         assert inverse is not None
@@ -268,7 +268,7 @@ class _Iteration:
 
 
 def outwards(problem: Problem, x: MDArray, gradient: MDArray, free: np.ndarray) -> bool:
-    """Return whether the gradient holds the other parameters at their bounds."""
+    """Return True if the gradient holds the other parameters at their bounds."""
     mask, near = problem.box.mask(x), gradient.to_numpy()
     return bool(np.all(free | (mask * near < 0)))
 

@@ -79,7 +79,7 @@ def _first(problem: Problem, x: MDArray) -> Point:
 
 
 def is_flat(problem: Problem, point: Point) -> bool:
-    """Return whether the gradient is zero as at a minimum, within the digits of a descent."""
+    """Return True if the gradient is zero as at a minimum, within the digits of a descent."""
     r, a = point.r.to_numpy(), point.jacobian.to_numpy()[:, _free(problem, point)]
     if not np.isfinite(a).all():
         return False
@@ -89,7 +89,7 @@ def is_flat(problem: Problem, point: Point) -> bool:
 
 
 def _is_valley(problem: Problem, point: Point | None) -> bool:
-    """Return whether a point is a minimum that several parameters share: no start finds another."""
+    """Return True for a minimum that several parameters share: no start finds another."""
     return point is not None and is_flat(problem, point) and dependent(point).size > 1
 
 
@@ -140,7 +140,7 @@ def _attempts(
 
 
 def _free(problem: Problem, point: Point) -> np.ndarray:
-    """Return which parameters are not held at a bound."""
+    """Return the mask of parameters that are not held at a bound."""
     mask = problem.box.mask(point.x)
     if not mask.any():
         return np.ones(mask.size, dtype=bool)

@@ -26,7 +26,7 @@ _PRODUCTS = 64
 
 
 def is_series(coeffs: Any) -> bool:
-    """Return whether these can be the coefficients of series."""
+    """Return True if these can be the coefficients of series."""
     return isinstance(coeffs, MDArray) and coeffs.ndim > 0 and coeffs.shape[-1] > 0
 
 

@@ -124,7 +124,7 @@ def every() -> Iterator[tuple[str, Any]]:
 
 
 def described(found: Any) -> str:
-    """Return what users read of an object, as text: values in hexadecimal, limb for limb."""
+    """Return the values that users read of an object as text, in hexadecimal, limb for limb."""
     return "\n".join(_lines("", found, 0)) + "\n"
 
 

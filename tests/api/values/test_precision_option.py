@@ -222,7 +222,7 @@ def test_help_explains_it():
 
 
 def test_memory(monkeypatch):
-    """What to reduce is said of conversions, too."""
+    """Errors of memory of conversions name the remedy, too."""
 
     def none(*_):
         raise MemoryError("no size")

@@ -88,7 +88,7 @@ def require_regular(system: System, found: Decisive, work: Precision) -> None:
 
 
 def _advice(system: System, index: tuple[int, ...], value: float, work: Precision) -> str:
-    """Return what to do about a matrix whose columns the work cannot tell apart.
+    """Return advice on a matrix whose columns the work cannot tell apart.
 
     Its condition is lost in rounding errors, and is found in higher precisions; "" for a matrix
     whose columns depend on each other in all of them. For large ones that takes long.
@@ -117,7 +117,7 @@ def _advice(system: System, index: tuple[int, ...], value: float, work: Precisio
 def _depends(
     system: System, index: tuple[int, ...], vector: np.ndarray, value: float, eps: float
 ) -> bool:
-    """Return whether a column is linearly dependent on the others to working precision.
+    """Return True if a column is linearly dependent on the others to working precision.
 
     Only where the condition hides the smallest singular value below the rounding errors is that
     open. Then the column is fitted by the others: refinement finds its distance from them to

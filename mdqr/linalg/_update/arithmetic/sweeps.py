@@ -145,18 +145,18 @@ def reduce_rows_below(
 
 
 def window_columns(engine: Engine, below: int) -> int:
-    """Return how many columns such a window has; 0 where panels are better."""
+    """Return the number of columns of such a window; 0 where panels are better."""
     return 0 if engine.has_panels else engine.backend.window_columns(below, kind=engine.kind)
 
 
 def reduces_columns(engine: Engine, p: int) -> bool:
-    """Return whether p columns in front of others are reduced one after the other."""
+    """Return True if p columns in front of others are reduced one after the other."""
     most = tuning.single_columns(engine.backend, engine.kind.limbs)
     return p <= most and window_columns(engine, 1) > 0
 
 
 def forms_windows(engine: Engine, below: int) -> bool:
-    """Return whether reflectors are applied by their product, and not one by one."""
+    """Return True if reflectors are applied by their product, and not one by one."""
     return engine.backend.forms_windows(below, limbs=engine.kind.limbs)
 
 
