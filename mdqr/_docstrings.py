@@ -65,8 +65,11 @@ def documented(like: str | Callable[..., Any]) -> Callable[[_F], _F]:
 def _arguments(function: FunctionType) -> tuple[str, ...]:
     code = function.__code__
     count = code.co_argcount + code.co_kwonlyargcount
-    count += bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
-    return code.co_varnames[:count]
+    names = list(code.co_varnames[: count + 2])
+    if code.co_flags & CO_VARARGS:  # stands behind the keywords, and before them in a signature
+        names.insert(code.co_argcount, names.pop(count))
+        count += 1
+    return tuple(names[: count + bool(code.co_flags & CO_VARKEYWORDS)])
 
 
 @cache

@@ -11,7 +11,8 @@ import pytest
 
 from mdqr._docstrings import documented
 
-MODULES = ["mdqr", "mdqr.linalg", "mdqr.plot", "mdqr.series.plot", "mdqr.random"]
+MODULES = ["mdqr", "mdqr.linalg", "mdqr.optimize", "mdqr.plot", "mdqr.series", "mdqr.series.plot"]
+MODULES += ["mdqr.random", "mdqr.tensorcore", "mdqr.testing"]
 
 FAMILY = """
 Parameters
@@ -104,21 +105,21 @@ def test_without_docstrings():
     assert documented(FAMILY)(bare).__doc__ is None
 
 
-def described(text: str) -> set[str]:
+def described(text: str) -> list[str]:
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^[A-Z]\w[\w ]*\n--|\Z)", text, re.M | re.S)
     heads = re.findall(r"^(\S.*)$", section[1], re.MULTILINE) if section else []
-    return {name.strip(" *") for head in heads for name in head.partition(" :")[0].split(",")}
+    return [name.strip(" *") for head in heads for name in head.partition(" :")[0].split(",")]
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_help_describes_all_parameters_and_no_others(module):
+def test_help_describes_all_parameters_in_order_and_no_others(module):
     public = importlib.import_module(module)
     functions = {name: getattr(public, name) for name in public.__all__}
     wrong = {}
     for name, function in functions.items():
         if inspect.isfunction(function):
-            names = set(inspect.signature(function).parameters)
+            names = list(inspect.signature(function).parameters)
             texts = described(inspect.getdoc(function))
             if names != texts:
-                wrong[name] = names ^ texts
+                wrong[name] = texts, names
     assert wrong == {}
