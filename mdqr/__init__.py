@@ -404,7 +404,17 @@ if TYPE_CHECKING:
     from mdqr import array_api, config, linalg, tensorcore, testing
     from mdqr.linalg import matmul
 
-_LAZY = ("array_api", "config", "linalg", "optimize", "plot", "series", "tensorcore", "testing")
+_LAZY = (
+    "array_api",
+    "config",
+    "linalg",
+    "optimize",
+    "plot",
+    "quadrature",
+    "series",
+    "tensorcore",
+    "testing",
+)
 
 
 def __getattr__(name: str) -> Any:

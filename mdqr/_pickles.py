@@ -53,6 +53,8 @@ KINDS = {
     "linalg.UpdatableLstsq": "mdqr.linalg._update.lstsq",
     "linalg.UpdatableLstsqInfo": "mdqr.linalg._update.solution",
     "linalg.UpdateResult": "mdqr.linalg._update.operands",
+    "quadrature.QuadratureInfo": "mdqr.quadrature._rule",
+    "quadrature.QuadratureRule": "mdqr.quadrature._rule",
     "series.NotASolutionError": "mdqr.series._errors",
     "series.Pade": "mdqr.series._analysis.pade",
     "series.Path": "mdqr.series._solver.track",

@@ -23,11 +23,19 @@ ROOT = Path(__file__).resolve().parents[2]
 FILE = Path(__file__).with_name("surface.txt")
 MODULES = (
     *("mdqr", "mdqr.array_api", "mdqr.array_api.linalg", "mdqr.array_api.special", "mdqr.config"),
-    *("mdqr.linalg", "mdqr.plot", "mdqr.random", "mdqr.series", "mdqr.series.plot"),
+    *(
+        "mdqr.linalg",
+        "mdqr.optimize",
+        "mdqr.plot",
+        "mdqr.quadrature",
+        "mdqr.random",
+        "mdqr.series",
+        "mdqr.series.plot",
+    ),
     *("mdqr.tensorcore", "mdqr.testing"),
 )
 # Of every class, tuple and exception.
-_COMMON = {*dir(tuple), *dir(Exception), *dir(object)}
+_COMMON = {*dir(tuple), *dir(dict), *dir(Exception), *dir(object)}
 _PLAIN = (bool, int, float, complex, str, type(None))
 
 

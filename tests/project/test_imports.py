@@ -46,7 +46,7 @@ LAYERS = """
     mdqr.linalg._solve  mdqr.linalg._general  mdqr.linalg._roots  mdqr.linalg._update
     mdqr.linalg  mdqr.config  mdqr.plot
     mdqr.array_api
-    mdqr.tensorcore  mdqr.series  mdqr.optimize
+    mdqr.tensorcore  mdqr.series  mdqr.optimize  mdqr.quadrature
     mdqr.testing
     mdqr._cli  mdqr.__main__
 """
@@ -131,6 +131,7 @@ SMALLER_FILES = {
     "mdqr/optimize/_model/noise.py": "one measurement, under derivatives and solver",
     "mdqr/optimize/_solver/linear.py": "what the descent solves for",
     "mdqr/optimize/_solver/problem.py": "what all parts of the solver share",
+    "mdqr/quadrature/_rule.py": "what the function returns",
     "mdqr/series/_analysis/units.py": "the unit that radii and approximants share",
     "mdqr/series/_arithmetic/convert.py": "what series are to a reader",
     "mdqr/series/_solver/newton.py": "one algorithm, the check of another",

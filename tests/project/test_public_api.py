@@ -22,6 +22,7 @@ MODULES = {
         "mdqr",
         "mdqr.linalg",
         "mdqr.optimize",
+        "mdqr.quadrature",
         "mdqr.tensorcore",
         "mdqr.plot",
         "mdqr.series",
@@ -54,6 +55,7 @@ PROMISED = {
     "mdqr.series": "System PowerSeries newton_series pade radius track plot",
     "mdqr.series.plot": "coefficients domb_sykes poles convergence",
     "mdqr.optimize": "least_squares curve_fit OptimizeResult CurveFitResult FitInfo",
+    "mdqr.quadrature": "gauss QuadratureInfo QuadratureRule",
     "mdqr.plot": "digits singular_values poles refinement residuals convergence",
     "mdqr.tensorcore": "qr orthogonalize lstsq lowrank blocked_householder",
     "mdqr.random": "uniform normal",
@@ -92,7 +94,17 @@ def test_all_is_complete_and_true(name):
 
 
 def test_dir_shows_the_public_names():
-    lazy = {"array_api", "config", "linalg", "optimize", "plot", "series", "tensorcore", "testing"}
+    lazy = {
+        "array_api",
+        "config",
+        "linalg",
+        "optimize",
+        "plot",
+        "quadrature",
+        "series",
+        "tensorcore",
+        "testing",
+    }
     assert set(dir(mdqr)) == {*mdqr.__all__, *lazy, "__version__"}
     for name in (*lazy - {"array_api"}, "random"):
         module = importlib.import_module(f"mdqr.{name}")

@@ -26,4 +26,5 @@ CLOSE = (
     *others.FACTORS,
     *others.STATED,
     *others.TENSORCORE,
+    *others.QUADRATURE,
 )

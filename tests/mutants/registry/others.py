@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mutants import expansions, stated, updates
+from mutants import expansions, rules, stated, updates
 from mutants.judges import Family, Tests
 from mutants.mutant import NOT_OD, Mutant
 
@@ -94,4 +94,12 @@ TENSORCORE = (
         kind="below",
         precisions=("d",),
     ),
+)
+
+_QUADRATURE = "mdqr.quadrature."
+QUADRATURE = (
+    Mutant(_QUADRATURE + "_tridiagonal:_bounded", (rules.REFINED,), "errors.0", precisions=("d",)),
+    Mutant(_QUADRATURE + "_tridiagonal:_bounded", (rules.REFINED,), "errors.1", precisions=("d",)),
+    Mutant(_QUADRATURE + "_gauss:_rounded", (rules.ROUNDED,), precisions=NOT_OD),
+    Mutant(_QUADRATURE + "_classical:_gamma", (rules.INTEGRALS,), "1", precisions=NOT_OD),
 )
