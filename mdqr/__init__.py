@@ -405,6 +405,7 @@ if TYPE_CHECKING:
     from mdqr.linalg import matmul
 
 _LAZY = (
+    "approx",
     "array_api",
     "config",
     "linalg",

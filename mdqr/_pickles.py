@@ -29,6 +29,7 @@ KINDS = {
     "UniqueAllResult": "mdqr._functions.ordering.sets",
     "UniqueCountsResult": "mdqr._functions.ordering.sets",
     "UniqueInverseResult": "mdqr._functions.ordering.sets",
+    "approx.AAA": "mdqr.approx._aaa",
     "array_api.DType": "mdqr._core.dtypes",
     "linalg.Certificate": "mdqr.linalg._factor.certify",
     "linalg.EigInfo": "mdqr.linalg._general.results",

@@ -27,6 +27,7 @@ MODULES = (
         "mdqr.linalg",
         "mdqr.optimize",
         "mdqr.plot",
+        "mdqr.approx",
         "mdqr.quadrature",
         "mdqr.random",
         "mdqr.series",

@@ -46,7 +46,7 @@ LAYERS = """
     mdqr.linalg._solve  mdqr.linalg._general  mdqr.linalg._roots  mdqr.linalg._update
     mdqr.linalg  mdqr.config  mdqr.plot
     mdqr.array_api
-    mdqr.tensorcore  mdqr.series  mdqr.optimize  mdqr.quadrature
+    mdqr.tensorcore  mdqr.series  mdqr.optimize  mdqr.quadrature  mdqr.approx
     mdqr.testing
     mdqr._cli  mdqr.__main__
 """

@@ -23,6 +23,7 @@ MODULES = {
         "mdqr.linalg",
         "mdqr.optimize",
         "mdqr.quadrature",
+        "mdqr.approx",
         "mdqr.tensorcore",
         "mdqr.plot",
         "mdqr.series",
@@ -55,6 +56,7 @@ PROMISED = {
     "mdqr.series": "System PowerSeries newton_series pade radius track plot",
     "mdqr.series.plot": "coefficients domb_sykes poles convergence",
     "mdqr.optimize": "least_squares curve_fit OptimizeResult CurveFitResult FitInfo",
+    "mdqr.approx": "AAA",
     "mdqr.quadrature": "gauss QuadratureInfo QuadratureRule",
     "mdqr.plot": "digits singular_values poles refinement residuals convergence",
     "mdqr.tensorcore": "qr orthogonalize lstsq lowrank blocked_householder",
@@ -95,6 +97,7 @@ def test_all_is_complete_and_true(name):
 
 def test_dir_shows_the_public_names():
     lazy = {
+        "approx",
         "array_api",
         "config",
         "linalg",
