@@ -39,7 +39,8 @@ def zeros(points: MDArray, weights: MDArray) -> MDArray:
 
     Eigenvalues of a pencil in float64 start the iteration of Ehrlich and Aberth for the numerator
     of d, whose logarithmic derivative is ``d' / d + sum(1 / (x - points))``. A zero is kept once d
-    is as small as its rounding errors. Of real points and weights, zeros are real or conjugate pairs.
+    is as small as its rounding errors. Of real points and weights, zeros are real or come in
+    conjugate pairs.
     """
     used = np.asarray(weights != 0)
     points, weights = points[used], weights[used]
