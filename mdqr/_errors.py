@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import wraps
 from inspect import signature
 from reprlib import Repr
+from types import FrameType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -148,11 +149,19 @@ def place_of_least(values: np.ndarray) -> tuple[int, ...]:
 
 
 def warn_caller(warning: Warning) -> None:
-    """Give a warning at the line outside of the package that called it."""
-    level = 1
-    while sys._getframe(level).f_globals.get("__name__", "").partition(".")[0] == "mdqr":
-        level += 1
+    """Give a warning at the line outside of the package that called it.
+
+    There is none where the package is called from C, as `atexit` does.
+    """
+    level, frame = 2, sys._getframe(1).f_back
+    while frame is not None and package_of(frame) == "mdqr":
+        level, frame = level + 1, frame.f_back
     warnings.warn(warning, stacklevel=level + 1)
+
+
+def package_of(frame: FrameType | None) -> str:
+    """Return the package of the code of a frame; nothing where no code of Python calls."""
+    return "" if frame is None else str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 def advised(function: Callable[_P, _R]) -> Callable[_P, _R]:

@@ -167,10 +167,14 @@ def restore(kind: str, state: Mapping[str, Any]) -> Any:
         raise ValueError(f"this pickle of mdqr.{kind[:100]} is damaged: it has no format number")
     if number > FORMAT or kind not in KINDS:
         raise ValueError(
-            f"this pickle of mdqr.{kind[:100]}, format {str(number)[:9]}, was written by a newer "
-            "mdqr: install that"
+            f"this pickle of mdqr.{kind[:100]}, format {min(number, 10**9)}, was written by a "
+            "newer mdqr: install that"
         )
-    if not all(map(_is_plain, state.values())):
+    try:
+        plain = all(map(_is_plain, state.values()))
+    except RecursionError:  # a list that holds itself
+        plain = False
+    if not plain:
         raise ValueError(f"this pickle of mdqr.{kind} is damaged: it holds other than plain values")
     cls = getattr(import_module(KINDS[kind]), kind.rpartition(".")[2])
     try:
@@ -184,7 +188,9 @@ def _is_plain(value: Any) -> bool:
     if isinstance(value, _PLAIN):
         return True
     if isinstance(value, np.ndarray):
-        return value.dtype != object or all(isinstance(x, _PLAIN) for x in value.flat)
+        if value.dtype == object:
+            return all(isinstance(x, _PLAIN) for x in value.flat)
+        return not value.dtype.hasobject
     if type(value) in (list, tuple):
         return all(map(_is_plain, value))
     if type(value) is dict:

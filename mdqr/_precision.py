@@ -157,9 +157,9 @@ class Precision:
     def _constant(self, scaled: int) -> MDArray:
         return self(Fraction(scaled, 1 << (self.bits + _GUARD_BITS)))
 
-    def __call__(self, x: Any, /, **options: Any) -> MDArray:
-        """Return ``mdqr.array(x, precision=self, **options)``."""
-        return Precision._array(x, precision=self, **options)
+    def __call__(self, x: Any, /, *, dtype: Any = None, device: str | None = None) -> MDArray:
+        """Return ``mdqr.array(x, precision=self, dtype=dtype, device=device)``."""
+        return Precision._array(x, precision=self, dtype=dtype, device=device)
 
     def __setattr__(self, attribute: str, value: object) -> None:
         raise AttributeError(f"a precision is immutable; {attribute!r} cannot be set")

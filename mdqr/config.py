@@ -6,6 +6,7 @@ import importlib
 import operator
 import os
 import platform
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -27,6 +28,11 @@ __all__ = [
     "set_workspace",
     "show",
 ]
+
+
+# For each open `with` of `num_threads` the number of threads to put back, in order of entry.
+_entered: list[list[int]] = []
+_lock = threading.Lock()
 
 
 def __dir__() -> list[str]:
@@ -92,7 +98,9 @@ def set_num_threads(n: SupportsIndex, /) -> None:
 def num_threads(n: SupportsIndex, /) -> Iterator[None]:
     """Set the number of threads for the statements of a ``with``, and put it back.
 
-    The setting belongs to the process: in the meantime it holds for its other threads, too.
+    The setting belongs to the process: in the meantime it holds for its other threads, too. Where
+    several threads are in such statements the last one to enter counts, and the number before the
+    first is back when all have left, in whatever order.
 
     Parameters
     ----------
@@ -116,12 +124,20 @@ def num_threads(n: SupportsIndex, /) -> Iterator[None]:
     ...     mdqr.config.get_num_threads()
     1
     """
-    before = get_num_threads()
-    set_num_threads(n)
+    with _lock:
+        mine = [get_num_threads()]
+        set_num_threads(n)
+        _entered.append(mine)
     try:
         yield
     finally:
-        set_num_threads(before)
+        with _lock:
+            place = next(i for i, each in enumerate(_entered) if each is mine)
+            del _entered[place]
+            if place < len(_entered):  # one that entered later counts
+                _entered[place][:] = mine
+            else:
+                set_num_threads(*mine)
 
 
 @experimental

@@ -9,6 +9,7 @@ import numpy as np
 
 from mdqr._array.refusals import refused
 from mdqr._convert.arrays import block_to_fractions, block_to_mpmath, block_to_strings
+from mdqr._errors import package_of
 from mdqr._io.files import restored
 from mdqr._io.format import repr_array, str_array
 from mdqr._io.html import html_array
@@ -204,7 +205,7 @@ class Exports:
 
 def _is_drawn() -> bool:
     """Return whether it is Matplotlib that asks NumPy for an array."""
-    frame = sys._getframe(2)
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "numpy":
+    frame = sys._getframe(1).f_back
+    while frame is not None and package_of(frame) == "numpy":
         frame = frame.f_back
-    return frame.f_globals.get("__name__", "").partition(".")[0] in ("matplotlib", "mpl_toolkits")
+    return package_of(frame) in ("matplotlib", "mpl_toolkits")

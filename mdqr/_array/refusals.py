@@ -8,6 +8,7 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 
+from mdqr._errors import package_of
 from mdqr._precision import PRECISIONS, Precision
 
 # Of NumPy's functions that write or print; mdqr has its own way.
@@ -72,7 +73,7 @@ def missing(name: str) -> str:
 
 def refused(precision: Precision) -> str:
     """Return what to say where an array of NumPy is asked for, of values of more than a double."""
-    caller = _caller(sys._getframe(2))
+    caller = _caller(sys._getframe(1).f_back)
     who = f"{caller} asks for an array of float64, and " if caller else ""
     text = (
         f"{who}an MDArray of precision {precision} is not rounded to float64 implicitly; use "
@@ -103,22 +104,18 @@ def _instead(caller: str) -> str | None:
 
 def _caller(frame: FrameType | None) -> str | None:
     """Return the public name of the outermost function of the package that asks, if it is known."""
-    while frame is not None and _package(frame) in ("mdqr", "numpy") and _public(frame) is None:
+    while frame is not None and package_of(frame) in ("mdqr", "numpy") and _public(frame) is None:
         frame = frame.f_back
     outer = frame  # a helper of NumPy may be called by another package that is known
-    while outer is not None and _package(outer) in ("mdqr", "numpy"):
+    while outer is not None and package_of(outer) in ("mdqr", "numpy"):
         outer = outer.f_back
-    if outer is not None and _package(outer) in _NAMED:
+    if outer is not None and package_of(outer) in _NAMED:
         frame = outer
-    found, package = None, "" if frame is None else _package(frame)
-    while frame is not None and package in _NAMED and _package(frame) == package:
+    found, package = None, package_of(frame)
+    while frame is not None and package in _NAMED and package_of(frame) == package:
         found = _public(frame) or found
         frame = frame.f_back
     return found
-
-
-def _package(frame: FrameType) -> str:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 def _public(frame: FrameType) -> str | None:

@@ -98,10 +98,7 @@ def promote(*values: Any, precision: Precision | None = None) -> Operands:
     given, values = values, tuple(map(unwrapped, values))
     target = precision or highest_precision(values, given)
     pairs = together([to_block(value, target.limbs) for value in values], values)
-    is_complex = any(field for _, field in pairs)
-    blocks = [
-        planes.complexify(block) if is_complex and not field else block for block, field in pairs
-    ]
+    blocks, is_complex = one_field(pairs)
     return Operands(target, is_complex, blocks)
 
 
@@ -155,6 +152,14 @@ def together(pairs: list[tuple[Block, bool]], values: Sequence[Any]) -> list[tup
         (place_on_device_of(block, arrays[0]) if isinstance(block, np.ndarray) else block, field)
         for block, field in pairs
     ]
+
+
+def one_field(pairs: list[tuple[Block, bool]]) -> tuple[list[Block], bool]:
+    """Return blocks, complex ones if one is, and whether they are."""
+    is_complex = True in [field for _, field in pairs]
+    return [
+        planes.complexify(block) if is_complex and not field else block for block, field in pairs
+    ], is_complex
 
 
 def _has_place(x: Any) -> bool:
@@ -380,10 +385,7 @@ def _leaf(x: Any, limbs: int) -> tuple[Block, bool]:
 
 
 def _stack(pairs: list[tuple[Block, bool]]) -> tuple[Block, bool]:
-    is_complex = any(field for _, field in pairs)
-    blocks = [
-        planes.complexify(block) if is_complex and not field else block for block, field in pairs
-    ]
+    blocks, is_complex = one_field(pairs)
     shapes = {planes.value_shape(block, is_complex) for block in blocks}
     if len(shapes) > 1:
         raise ValueError(

@@ -276,7 +276,7 @@ def isinf(x: Any, /, *, precision: PrecisionLike | None = None) -> Mask:
 
 @with_precision
 def array_equal(
-    a1: Any, a2: Any, /, *, equal_nan: bool = False, precision: PrecisionLike | None = None
+    a1: Any, a2: Any, /, equal_nan: bool = False, *, precision: PrecisionLike | None = None
 ) -> bool:
     """True if two arrays have the same shape and equal values, exactly.
 

@@ -156,8 +156,8 @@ def allclose(
     /,
     rtol: Any = None,
     atol: Any = 0.0,
-    *,
     equal_nan: bool = False,
+    *,
     precision: PrecisionLike | None = None,
 ) -> bool:
     """Return whether ``|a - b| <= atol + rtol * |b|`` everywhere.

@@ -148,6 +148,10 @@ def test_there_is_a_kept_state() -> None:
     assert all(path.stat().st_size < 200_000 for path in KEPT)
 
 
+_ENDLESS: list[Any] = []
+_ENDLESS.append(_ENDLESS)
+
+
 @pytest.mark.parametrize(
     ("kind", "state", "text"),
     [
@@ -162,6 +166,10 @@ def test_there_is_a_kept_state() -> None:
         ("Constant", {"format": 1, "terms": [([("x", Fraction(1))], 1)], "divisor": []}, "damaged"),
         ("FInfo", {"format": 1, "bits": print}, "plain"),
         (3, {"format": 1}, "damaged"),
+        ("linalg.SVDResult", {"format": 10**5000}, "newer mdqr"),
+        ("linalg.SVDResult", {"format": 1, "U": _ENDLESS}, "plain"),
+        ("linalg.SVDResult", {"format": 1, "U": np.zeros(1, [("a", object)])}, "plain"),
+        ("linalg.Info", {"format": 1, "condition": None}, "damaged"),
     ],
 )
 def test_other_states_are_refused(kind: Any, state: Any, text: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any, cast
 
-from mdqr._core.axes import counted_axes, counted_axis
+from mdqr._core.axes import counted_axes, counted_axis, is_only_axis
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import promote
 from mdqr._docstrings import NEW_ARRAY, VIEW, documented
@@ -21,6 +21,13 @@ def operand(x: Any) -> MDArray:
         return cast("MDArray", x)
     ops = promote(x)
     return ops.wrap(ops.full_blocks()[0])
+
+
+def along(x: MDArray, axis: Any) -> tuple[MDArray, int]:
+    """Return an array and the number of an axis; for None the values in one axis, and 0."""
+    if axis is None or is_only_axis(axis, x.ndim):
+        return x.ravel(), 0
+    return x, counted_axis(axis, x.ndim)
 
 
 @documented(VIEW)

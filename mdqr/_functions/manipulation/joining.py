@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from mdqr._core.axes import counted_axis, is_only_axis
+from mdqr._core.axes import counted_axis
 from mdqr._core.promotion import common_shape, promote
 from mdqr._docstrings import documented
 from mdqr._errors import advised, shown
-from mdqr._functions.manipulation.axes import operand
+from mdqr._functions.manipulation.axes import along, operand
 from mdqr._functions.sequences import concatenate
 from mdqr._limbs import planes
 from mdqr._limbs.device import is_cuda_array
@@ -243,11 +243,8 @@ def repeat(a: Any, /, repeats: Any, axis: int | None = None) -> MDArray:
     >>> mdqr.repeat(mdqr.arange(3, precision=mdqr.qd), [1, 0, 2]).to_numpy()
     array([0., 2., 2.])
     """
-    given = operand(a)
-    if axis is None or is_only_axis(axis, given.ndim):
-        return repeat(given.ravel(), repeats, 0)
+    given, place = along(operand(a), axis)
     counts = repeats.get() if is_cuda_array(repeats) else np.asarray(repeats)
-    place = counted_axis(axis, given.ndim)
     index = np.repeat(np.arange(given.shape[place]), counts)
     return given[(slice(None),) * place + (index, ...)]
 

@@ -11,7 +11,7 @@ from mdqr._core.axes import Axis, counted_axes, counted_axis, is_only_axis
 from mdqr._core.base import ArrayBase
 from mdqr._docstrings import REDUCTION, documented
 from mdqr._errors import advised
-from mdqr._functions.manipulation.axes import operand
+from mdqr._functions.manipulation.axes import along, operand
 from mdqr._limbs import planes
 from mdqr._limbs.device import is_cuda_array, place_on_device_of
 
@@ -49,10 +49,8 @@ def take(a: Any, indices: Any, /, axis: int | None = None) -> MDArray:
     >>> mdqr.take(mdqr.arange(5, precision=mdqr.qd), [3, -1]).to_numpy()
     array([3., 4.])
     """
-    given = operand(a)
-    if axis is None or is_only_axis(axis, given.ndim):
-        return take(given.ravel(), indices, 0)
-    key = (slice(None),) * counted_axis(axis, given.ndim)
+    given, place = along(operand(a), axis)
+    key = (slice(None),) * place
     return given[(*key, integers(indices, given._block), ...)].copy()
 
 

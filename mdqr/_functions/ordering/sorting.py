@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mdqr._core.axes import counted_axis, is_only_axis
+from mdqr._core.axes import is_only_axis
 from mdqr._core.promotion import promote
 from mdqr._core.with_precision import with_precision
 from mdqr._docstrings import documented
 from mdqr._errors import shown
-from mdqr._functions.manipulation.axes import flip, moveaxis, operand
+from mdqr._functions.manipulation.axes import along, flip, moveaxis, operand
 from mdqr._functions.manipulation.selection import integers, take_along_axis
 from mdqr._functions.ordering.order import order_of, sorting_places
 from mdqr._limbs import planes
@@ -57,10 +57,7 @@ def argsort(
     >>> mdqr.argsort(mdqr.array(["0.3", "0.1", "0.2"], precision=mdqr.qd))
     array([1, 2, 0])
     """
-    given = operand(a)
-    if axis is None or is_only_axis(axis, given.ndim):
-        given, axis = given.ravel(), 0
-    place = counted_axis(axis, given.ndim)
+    given, place = along(operand(a), axis)
     rows = moveaxis(given, place, -1)
     if not descending:
         places = sorting_places(rows._block, rows.is_complex)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mdqr._core.axes import counted_axis, is_only_axis
+from mdqr._core.axes import counted_axis
 from mdqr._core.with_precision import with_precision
 from mdqr._docstrings import REDUCTION, documented
 from mdqr._functions import elementwise, filled, reductions
-from mdqr._functions.manipulation.axes import moveaxis, operand
+from mdqr._functions.manipulation.axes import along, moveaxis, operand
 from mdqr._functions.sequences import concatenate
 
 if TYPE_CHECKING:
@@ -57,10 +57,7 @@ def cumprod(
     >>> mdqr.cumprod(mdqr.array([1, 2, 3, 4], precision=mdqr.qd)).to_numpy()
     array([ 1.,  2.,  6., 24.])
     """
-    given = operand(a)
-    if axis is None or is_only_axis(axis, given.ndim):
-        given, axis = given.ravel(), 0
-    place = counted_axis(axis, given.ndim)
+    given, place = along(operand(a), axis)
     rows = moveaxis(given, place, -1).copy()
     reach = 1
     while reach < rows.shape[-1]:

@@ -20,6 +20,7 @@ from mdqr.linalg._shared.operands import (
     Inputs,
     gather,
     memory_guard,
+    pair_of,
     right_hand_side,
     square_order,
 )
@@ -198,6 +199,8 @@ def cho_solve(c_and_lower: Any, b: Any, /, *, precision: PrecisionLike | None = 
 
     Raises
     ------
+    TypeError
+        If `c_and_lower` is not a tuple of two.
     ValueError
         If the shapes do not fit.
     numpy.linalg.LinAlgError
@@ -212,7 +215,7 @@ def cho_solve(c_and_lower: Any, b: Any, /, *, precision: PrecisionLike | None = 
     >>> mdqr.linalg.cho_solve((c, True), [8.0, 22.0]).to_numpy().tolist()
     [1.0, 2.0]
     """
-    c, lower = c_and_lower
+    c, lower = pair_of("cho_solve", "c_and_lower", c_and_lower)
     inputs, checks = gather(c, b, precision=precision), Checks()
     n = square_order("cho_solve", "c", inputs.shape(0))
     right, is_vector = right_hand_side("cho_solve", inputs.blocks[1], inputs.shape(1), n)

@@ -166,7 +166,7 @@ def det(
             precision=inputs.precision,
             index=problem.place(small),
         )
-    found = MDArray._wrap(problem.shaped(block, field), inputs.precision, field)
+    found = MDArray._wrap(problem.shaped(block, field).copy(), inputs.precision, field)
     if not return_info:
         return found
 

@@ -30,6 +30,7 @@ from mdqr.linalg._shared.operands import (
     gather,
     matrix_shape,
     memory_guard,
+    pair_of,
     right_hand_side,
     square_order,
 )
@@ -277,6 +278,8 @@ def lu_solve(
 
     Raises
     ------
+    TypeError
+        If `lu_and_piv` is not a tuple of two.
     ValueError
         If the shapes do not fit, `trans` is unknown, or `piv` names no row.
     numpy.linalg.LinAlgError
@@ -291,7 +294,7 @@ def lu_solve(
     [1.0, 2.0]
     """
     letter = letter_of("lu_solve", trans)
-    lu, piv = lu_and_piv
+    lu, piv = pair_of("lu_solve", "lu_and_piv", lu_and_piv)
     inputs, checks = gather(lu, b, precision=precision), Checks()
     kind, backend = inputs.kind, inputs.backend
     n = square_order("lu_solve", "lu", inputs.shape(0))

@@ -13,7 +13,7 @@ from mdqr._functions.filled import zeros
 from mdqr._limbs import planes
 from mdqr._limbs.device import host_block
 from mdqr._precision import Precision
-from mdqr._progress import Progress, Reporter, with_report
+from mdqr._progress import Progress, with_report
 from mdqr._typing import PrecisionLike
 from mdqr.linalg._roots.values import Given, found_roots
 from mdqr.linalg._shared.checks import Checks
@@ -147,36 +147,24 @@ def roots(
     """
     if not (progress is None or callable(progress)):
         return with_report(roots, locals())
-    return found_with_info("linalg.roots", p, data_error, precision, progress)
-
-
-def found_with_info(
-    public: str,
-    p: Any,
-    data_error: Mapping[str, Any] | None,
-    precision: PrecisionLike | None,
-    report: Reporter | None = None,
-) -> RootsResult:
-    """Do `roots` for the public function of that name in `mdqr`."""
-    function = "roots"
-    check_data_error(function, data_error, ("p",))
+    check_data_error("roots", data_error, ("p",))
     inputs, checks = gather(p, precision=precision), Checks()
     shape = inputs.shape(0)
     if len(shape) != 1:
-        raise ValueError(f"{function}: p must have one axis; got shape {shape}")
-    checks.require_finite(function, "p", inputs.blocks[0][..., None], inputs.is_complex)
+        raise ValueError(f"roots: p must have one axis; got shape {shape}")
+    checks.require_finite("roots", "p", inputs.blocks[0][..., None], inputs.is_complex)
     known = data_precision(p, inputs.work)
     unit = entry_unit(p, known)
-    errors = operand_errors(function, data_error, "p", shape, unit, inputs, checks)
+    errors = operand_errors("roots", data_error, "p", shape, unit, inputs, checks)
     checks.settle()
     # Roots are found on the host.
     block = host_block(inputs.blocks[0])
     atol, rtol = (host_block(x) if hasattr(x, "get") else x for x in errors)
     given = Given(block, inputs.is_complex, Errors(atol, rtol))
-    found = found_roots(given, inputs.precision, report)
+    found = found_roots(given, inputs.precision, progress)
     values = MDArray._wrap(found.block.copy(), inputs.precision, True)
     if not np.isfinite(found.radii).all():
-        checks.require_in_range(function, "the roots", found.block[..., None], True)
+        checks.require_in_range("roots", "the roots", found.block[..., None], True)
     info = Info(
         inputs.precision,
         found.sizes,
@@ -186,7 +174,7 @@ def found_with_info(
     )
     result = RootsResult(
         values.to_device(MDArray._wrap(inputs.blocks[0], inputs.work, inputs.is_complex).device),
-        found.radii,
+        found.radii.copy(),
         found.counts,
     )._described(info)
     if (
@@ -194,11 +182,11 @@ def found_with_info(
         and found.may_be_lost(unit if data_error is None else None)
         and np.min(info.data_digits, initial=_FEW) < _FEW
     ):
-        _warn(public, info, data_error is not None, known)
+        _warn(info, data_error is not None, known)
     return result
 
 
-def _warn(public: str, info: Info, stated: bool, known: Precision) -> None:
+def _warn(info: Info, stated: bool, known: Precision) -> None:
     reason = (
         "the errors of p that data_error states"
         if stated
@@ -207,7 +195,7 @@ def _warn(public: str, info: Info, stated: bool, known: Precision) -> None:
     place = place_of_least(info.data_digits)
     digits = float(info.data_digits[place])
     warn_of_precision(
-        public,
+        "linalg.roots",
         f"a root has {digits:.1f} digits that hold for {reason}: see info.data_digits of "
         "mdqr.linalg.roots"
         + ("" if stated else "; exact coefficients in a higher precision have more"),

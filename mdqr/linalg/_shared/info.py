@@ -114,7 +114,7 @@ class Info:
     def _restored(cls: type[_I], state: State) -> _I:
         self = object.__new__(cls)
         self.__dict__ |= {name: state[name] for name in (*_VALUES, *cls._more)}
-        for name in ("error_bound", "data_error_bound", "digits", "data_digits", "history"):
+        for name in ("condition", *_BOUNDS, "digits", "data_digits", "history"):
             state.checked(name, _is_numbers)
         known, name = state.checked("known", list), state["precision"]
         self.precision = None if name is None else from_file(name)

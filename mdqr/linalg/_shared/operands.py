@@ -52,11 +52,14 @@ class Inputs(NamedTuple):
         return tuple(self.blocks[index].shape[1 + self.is_complex :])
 
     def wrap(self, block: Block, is_complex: bool | None = None) -> MDArray:
-        """Return the array of a result of the work, rounded once to the precision asked for."""
+        """Return the array of a result of the work, rounded once to the precision asked for.
+
+        A rounded one shares no memory with `block`, which an info may hold.
+        """
         field = self.is_complex if is_complex is None else is_complex
         limbs = self.precision.limbs
         if block.shape[field] > limbs:
-            block = planes.narrow(block, field, limbs)
+            block = planes.narrow(block, field, limbs).copy()
         return MDArray._wrap(block, self.precision, field)
 
 
@@ -314,6 +317,13 @@ def matrix_shape(function: str, name: str, shape: tuple[int, ...]) -> tuple[int,
             + (f": use {name}.reshape(-1, 1) for one column" if len(shape) == 1 else "")
         )
     return shape[-2], shape[-1]
+
+
+def pair_of(function: str, name: str, value: Any) -> tuple[Any, Any]:
+    """Return the two parts of a tuple, which an array whose rows are as many would pass for."""
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise TypeError(f"{function}: {name} must be a tuple of two; got {type(value).__name__}")
+    return value[0], value[1]
 
 
 def square_order(function: str, name: str, shape: tuple[int, ...]) -> int:

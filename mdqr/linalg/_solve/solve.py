@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._errors import advised
+from mdqr._errors import advised, shown
 from mdqr._functions import filled
 from mdqr._functions.comparison import isfinite, where
 from mdqr._functions.creation import asarray
@@ -41,9 +41,9 @@ from mdqr.linalg._solve.problem import Decisive, Problem, as_columns
 from mdqr.linalg._solve.ranks.decision import require_regular
 from mdqr.linalg._solve.solvers import small
 from mdqr.linalg._solve.system import System, require_columns
-from mdqr.linalg._spectral.norms import norm
+from mdqr.linalg._spectral.norms import MATRIX_ORDERS, norm
 from mdqr.linalg._spectral.rank import near_one
-from mdqr.linalg._spectral.svd import svdvals
+from mdqr.linalg._spectral.svd import svdvals_for
 
 
 @overload
@@ -424,7 +424,7 @@ def cond(
     ----------
     a : array_like
         Matrices ``(..., m, n)``; square ones unless `p` is None, 2 or -2.
-    p : {None, 1, -1, 2, -2, inf, -inf, "fro"}, optional
+    p : {None, 1, -1, 2, -2, inf, -inf, "fro", "nuc"}, optional
         The norm; None means 2. -2 gives the inverse of the condition in the 2-norm.
     precision : Precision or str, optional
         The precision of the condition; by default the precision of `a`.
@@ -441,10 +441,9 @@ def cond(
     Raises
     ------
     ValueError
-        If `p` is not a norm, or a matrix has no entries, or is not square where `p` is not None, 2
-        or -2.
+        If `p` is not a norm.
     numpy.linalg.LinAlgError
-        As `svd`.
+        As `svd`, or if a matrix has no entries, or is not square where `p` is not None, 2 or -2.
 
     Examples
     --------
@@ -457,13 +456,15 @@ def cond(
     """
     if not (progress is None or callable(progress)):
         return with_report(cond, locals())
+    if p is not None and p not in MATRIX_ORDERS:
+        raise ValueError(f"cond: p must be None or one of {MATRIX_ORDERS}; got {shown(p)}")
     given = gather(a, precision=precision)
     m, n = matrix_shape("cond", "a", given.shape(0))
     if not min(m, n):
         raise np.linalg.LinAlgError("cond: a matrix without entries has no condition")
     if p is not None and p not in (2, -2):
         return _by_inverse(a, p, precision, progress)
-    values = svdvals(near_one(given)[0], precision=given.precision, progress=progress)
+    values = svdvals_for("cond", near_one(given)[0], given.precision, progress)
     largest, smallest = values[..., 0], values[..., -1]
     with np.errstate(divide="ignore", invalid="ignore"):
         if p == -2:
@@ -479,9 +480,10 @@ def _by_inverse(
     try:
         inverse = inverse_for(Caller("cond"), a, precision=precision, report=report)
         return sizes * norm(inverse, p, axis=(-2, -1))
-    except np.linalg.LinAlgError:
+    except np.linalg.LinAlgError as error:
         given = asarray(a, precision=sizes.precision)
-        if not bool(isfinite(sizes).all()):
+        is_of_progress = not str(error).startswith("cond: ")
+        if is_of_progress or not bool(isfinite(sizes).all()):
             raise
     if given.ndim == 2:
         return sizes + np.inf

@@ -65,13 +65,14 @@ def held(
 ) -> Held:
     """Return copies of operands and results."""
     few = inputs.precision.limbs < inputs.work.limbs
+    rounded = planes.narrow(values, False, inputs.precision.limbs) if few else values
     return Held(
         inputs.kind,
         inputs.shape(0),
         [flat(x, inputs.is_complex).copy() for x in matrices],
         errors,
         triangle,
-        planes.narrow(values, False, inputs.precision.limbs) if few else values.copy(),
+        rounded.copy(),
         [x.copy() for x in vectors],
         2 * inputs.precision.eps if few else 0.0,
     )

@@ -31,7 +31,7 @@ from mdqr.linalg._shared.operands import (
 )
 from mdqr.linalg._spectral.decomposition import Decomposed, folded, of_tall, rounded
 from mdqr.linalg._spectral.onesided.jacobi import ROOM
-from mdqr.linalg._spectral.svd import svd
+from mdqr.linalg._spectral.svd import svd_for
 
 
 class _Factors(NamedTuple):
@@ -304,7 +304,7 @@ def polar(
     """
     if side not in ("right", "left"):
         raise ValueError(f'polar: side must be "right" or "left"; got {side!r}')
-    left, s, right = svd(a, full_matrices=False, precision=precision)
+    left, s, right = svd_for("polar", a, precision)
     rows = right if side == "right" else left.mT.conj()
     scaled = (rows.mT.conj() * s[..., None, :]) if s.shape[-1] else rows.mT.conj()
     u, p = matmul(left, right), _hermitian(matmul(scaled, rows))

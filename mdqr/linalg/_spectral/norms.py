@@ -18,7 +18,7 @@ from mdqr._typing import MatrixOrder, PrecisionLike
 from mdqr.linalg._shared.operands import Inputs, as_array, as_integer, gather
 from mdqr.linalg._spectral.decomposition import decomposed, folded
 
-_MATRIX_ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
+MATRIX_ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
 _LARGEST_POWER = 64
 _NOTHING = 2**63 - 1  # above the bits of every double; its exponent counts as 0
 
@@ -241,7 +241,7 @@ def _power(order: Any) -> int:
 def _matrix_norm(inputs: Inputs, block: Block, order: float | str | None) -> Block:
     if order in (None, "fro"):
         return _euclidean(inputs, _flattened(block, 2))
-    if order not in _MATRIX_ORDERS:
+    if order not in MATRIX_ORDERS:
         raise ValueError(
             'norm: ord of a matrix must be None, "fro", "nuc", 1, -1, 2, -2, inf or -inf; '
             f"got {shown(order)}"

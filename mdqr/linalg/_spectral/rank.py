@@ -28,7 +28,7 @@ from mdqr.linalg._shared.operands import (
 from mdqr.linalg._shared.tolerance import one_tolerance
 from mdqr.linalg._spectral.inverse_bounds import pseudo_inverse_info
 from mdqr.linalg._spectral.nearest import above_rounding, values_above_rounding
-from mdqr.linalg._spectral.svd import svd, svdvals
+from mdqr.linalg._spectral.svd import svd_for, svdvals
 
 
 def matrix_rank(
@@ -210,7 +210,7 @@ def pinv(
     if _hides_rounding(given, relative):
         u, s, vh = above_rounding("pinv", gather(near, precision=given.precision), report=progress)
     else:
-        u, s, vh = svd(near, False, precision=given.precision, progress=progress)
+        u, s, vh = svd_for("pinv", near, given.precision, report=progress)
     kept = s > _part_of_largest(s, relative)
     if tolerance is None:
         _warn_of_truncation("pinv", given, s, kept)
@@ -279,7 +279,7 @@ def null_space(
     given = gather(a, precision=precision)
     if len(given.shape(0)) != 2:
         raise ValueError(f"null_space: a must be a matrix; got shape {given.shape(0)}")
-    _, s, vh = svd(near_one(given)[0], precision=given.precision)
+    _, s, vh = svd_for("null_space", near_one(given)[0], given.precision, full_matrices=True)
     kept = s > _part_of_largest(s, _relative(given, a, tolerance))
     if tolerance is None:
         _warn_of_truncation("null_space", given, s, kept)

@@ -10,7 +10,7 @@ from mdqr._array.array import MDArray
 from mdqr._docstrings import documented
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
-from mdqr._progress import Progress, with_report
+from mdqr._progress import Progress, Reporter, with_report
 from mdqr._typing import PrecisionLike
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.data_error import check_data_error, operand_errors
@@ -191,9 +191,25 @@ def svd(
         return svdvals(a, data_error=data_error, precision=precision, progress=progress)
     check_data_error("svd", data_error, ("a",))
     inputs, found = decomposed("svd", a, precision, vectors=True, report=progress)
-    batch, (m, n) = inputs.shape(0)[:-2], inputs.shape(0)[-2:]
-    values = folded(inputs, found.values, (*batch, min(m, n)), is_complex=False)
     info = _claims("svd", a, inputs, found, data_error)
+    return _factors(inputs, found, full_matrices)._described(info)
+
+
+def svd_for(
+    function: str,
+    a: Any,
+    precision: PrecisionLike | None,
+    *,
+    full_matrices: bool = False,
+    report: Reporter | None = None,
+) -> SVDResult:
+    """Do `svd`, without an info, for the function that messages name."""
+    inputs, found = decomposed(function, a, precision, vectors=True, report=report)
+    return _factors(inputs, found, full_matrices)
+
+
+def _factors(inputs: Inputs, found: Decomposed, full_matrices: bool) -> SVDResult:
+    batch = inputs.shape(0)[:-2]
     left, right = cast(tuple[Block, Block], (found.left, found.right))
     if full_matrices:
         left, right = completed(inputs, left), completed(inputs, right)
@@ -202,9 +218,12 @@ def svd(
         folded(inputs, x, (*batch, *planes.value_shape(x, inputs.is_complex)[1:]))
         for x in (left, right)
     )
-    result = SVDResult(u, values, vh)
-    result.info = info
-    return result
+    return SVDResult(u, _values(inputs, found), vh)
+
+
+def _values(inputs: Inputs, found: Decomposed) -> MDArray:
+    shape = (*inputs.shape(0)[:-2], min(inputs.shape(0)[-2:]))
+    return folded(inputs, found.values, shape, is_complex=False)
 
 
 @overload
@@ -274,9 +293,15 @@ def svdvals(
         return with_report(svdvals, locals())
     check_data_error("svdvals", data_error, ("a",))
     inputs, found = decomposed("svdvals", a, precision, vectors=return_info, report=progress)
-    shape = (*inputs.shape(0)[:-2], min(inputs.shape(0)[-2:]))
-    values = folded(inputs, found.values, shape, is_complex=False)
+    values = _values(inputs, found)
     return (values, _claims("svdvals", a, inputs, found, data_error)) if return_info else values
+
+
+def svdvals_for(
+    function: str, a: Any, precision: PrecisionLike | None, report: Reporter | None
+) -> MDArray:
+    """Do `svdvals` for the function that messages name."""
+    return _values(*decomposed(function, a, precision, vectors=False, report=report))
 
 
 def _claims(

@@ -213,3 +213,15 @@ def test_qr_does_not_take_an_error_of_the_callable_for_its_own(monkeypatch):
     with pytest.raises(MemoryError):
         linalg.qr(A, progress=stop)
     assert [stage for stage, _, _ in seen] == ["refine"]
+
+
+def test_a_linalg_error_of_a_progress_is_not_a_singular_matrix():
+    """`cond` answers infinity for those, and for those alone."""
+
+    def fail(*_):
+        raise np.linalg.LinAlgError("mine")
+
+    a = mdqr.array([[4, 1], [1, 3]], precision="qd") / 7
+    with pytest.raises(np.linalg.LinAlgError, match=r"^mine$"):
+        mdqr.linalg.cond(a, 1, progress=fail)
+    assert np.isinf(float(mdqr.linalg.cond(mdqr.zeros((2, 2), precision="qd"), 1)))

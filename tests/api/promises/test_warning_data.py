@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import subprocess
+import sys
 import warnings
 from typing import Any, NamedTuple
 
@@ -248,3 +250,20 @@ def test_a_warning_of_the_message_alone() -> None:
     found = PrecisionWarning("text")
     assert (str(found), found.function, found.precision, found.index) == ("text", "", None, None)
     assert math.isnan(found.digits)
+
+
+def test_a_warning_without_a_caller_in_python():
+    """Called from C, as `atexit` and new threads do, there is no line to name."""
+    program = """if True:
+        import _thread, time, warnings, numpy, mdqr
+        a = mdqr.array([["3e300"]], precision="dd")
+        for call in (mdqr.linalg.inv, numpy.asarray):
+            _thread.start_new_thread(call, (a,))
+            time.sleep(0.5)
+    """
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert "PrecisionWarning: inv: " in found.stderr
+    assert "TypeError: an MDArray of precision dd is not rounded" in found.stderr
+    assert "call stack" not in found.stderr

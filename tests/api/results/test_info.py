@@ -197,3 +197,35 @@ def test_methods_of_qr():
     found = linalg.qr(a, method="refine")
     assert (found.info.method, found.info.error_bound.shape) == ("refine", (2,))
     assert linalg.qr(a).info.method == "householder"
+
+
+LOWER = {
+    "det": lambda **options: linalg.det(A, return_info=True, **options),
+    "eig": lambda **options: linalg.eig(A, **options),
+    "eigh": lambda **options: linalg.eigh(A, **options),
+    "inv": lambda **options: linalg.inv(A, return_info=True, **options),
+    "lstsq": lambda **options: linalg.lstsq(TALL, TALL[:, 0] + B[0] / 7, **options),
+    "roots": lambda **options: linalg.roots(A[0], **options),
+    "slogdet": lambda **options: linalg.slogdet(A, **options),
+    "solve": lambda **options: linalg.solve(A, B, return_info=True, **options),
+    "svd": lambda **options: linalg.svd(TALL / 3, **options),
+    "svdvals": lambda **options: linalg.svdvals(TALL / 3, return_info=True, **options),
+}
+
+
+@pytest.mark.parametrize("precision", [mdqr.d, mdqr.dd], ids=str)
+@pytest.mark.parametrize("make", LOWER.values(), ids=LOWER)
+def test_an_info_is_of_what_was_returned(make, precision):
+    """Results that are changed in place, as by a sort or a scaling, leave their bounds."""
+
+    def bounds(made):
+        info = made.info if hasattr(made, "info") else made[1]
+        names = ("condition", "error_bound", "digits", "data_error_bound", "data_digits")
+        return [getattr(info, name) for name in names]
+
+    expected, changed = bounds(make(precision=precision)), make(precision=precision)
+    for each in changed:
+        if isinstance(each, mdqr.MDArray):
+            each[...] = 7
+    for value, found in zip(expected, bounds(changed), strict=True):
+        np.testing.assert_array_equal(value, found)

@@ -25,3 +25,11 @@ def test_the_matrix_of_a_generalised_problem_is_a_keyword(function, b):
 def test_another_triangle(function):
     with pytest.raises(ValueError, match=r"UPLO must be \"L\" or \"U\"; got 'x'"):
         function(np.eye(2), "x")
+
+
+def test_what_numpy_takes_by_position():
+    """`equal_nan`, as `isclose` takes it."""
+    x = mdqr.array([1, np.nan], precision="qd")
+    assert mdqr.array_equal(x, x, True)
+    assert mdqr.allclose(x, x, 0.0, 0.0, True)
+    assert mdqr.isclose(x, x, 0.0, 0.0, True).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 
 import pytest
 
@@ -27,6 +28,20 @@ def test_threads_are_read_and_put_back():
             assert config.get_num_threads() == 3
         assert config.get_num_threads() == 1
     assert config.get_num_threads() == 2
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_threads_are_put_back_in_any_order(order):
+    """Statements of several threads do not end in the order in which they began."""
+    config.set_num_threads(2)
+    entered = [config.num_threads(n) for n in (3, 1, 4)]
+    for each in entered:
+        each.__enter__()
+    left = [3, 1, 4]
+    for i in order:
+        entered[i].__exit__(None, None, None)
+        left.remove((3, 1, 4)[i])
+        assert config.get_num_threads() == (left[-1] if left else 2)
 
 
 def test_threads_are_put_back_after_an_error():
