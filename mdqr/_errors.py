@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import numpy as np
 
 from mdqr._pickles import State, pickled
+from mdqr._progress import Report
 
 if TYPE_CHECKING:
     from mdqr._precision import Precision
@@ -177,6 +178,8 @@ def advised(function: Callable[_P, _R]) -> Callable[_P, _R]:
         try:
             return function(*arguments, **options)
         except MemoryError as error:
+            if not isinstance(options.get("progress"), (Report, type(None))):
+                raise  # of the user's callable, or explained by the same function, called with it
             name = str(arguments[0]) if is_operation else None
             raise explained(function, arguments, error, name) from None
 

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from mdqr._limbs.device import host_block, is_cuda_array, place
+
 _T = TypeVar("_T")
 Check = Callable[[Any], bool]
 
@@ -88,7 +90,7 @@ def pickled(cls: type[_T]) -> type[_T]:
     """
 
     def reduce(self: Any) -> tuple[Any, ...]:
-        return restore, (_kind_of(type(self)), {"format": FORMAT, **self._state()})
+        return restore, (_kind_of(type(self)), {"format": FORMAT, **_on_host(self._state())})
 
     changed: Any = cls
     changed.__reduce__ = reduce
@@ -101,7 +103,7 @@ def pickled_fields(cls: type[_T]) -> type[_T]:
     def reduce(self: Any) -> tuple[Any, ...]:
         names = _names_of(type(self))
         state = {name: getattr(self, name) for name in names}
-        return restore, (_kind_of(type(self)), {"format": FORMAT, **state})
+        return restore, (_kind_of(type(self)), {"format": FORMAT, **_on_host(state)})
 
     def restored(_: type[_T], state: State) -> _T:
         return cls(**{name: state[name] for name in _names_of(cls)})
@@ -110,6 +112,25 @@ def pickled_fields(cls: type[_T]) -> type[_T]:
     changed.__reduce__ = reduce
     changed._restored = classmethod(restored)
     return cls
+
+
+def _on_host(state: dict[str, Any]) -> dict[str, Any]:
+    """Return a state with arrays of GPUs as arrays of the host, and the names of these."""
+    names = [name for name, value in state.items() if is_cuda_array(value)]
+    if not names:
+        return state
+    return state | {name: host_block(state[name]) for name in names} | {"cuda": names}
+
+
+def _on_device(state: dict[str, Any]) -> dict[str, Any]:
+    """Return a state with the arrays that came from GPUs on the current one, if any."""
+    names = state.get("cuda", [])
+    if type(names) is not list or not all(isinstance(state.get(x), np.ndarray) for x in names):
+        raise ValueError("this pickle is damaged: 'cuda' is not what it must be")
+    try:
+        return state | {name: place(state[name], "cuda") for name in names}
+    except (ImportError, ValueError):
+        return state
 
 
 def _names_of(cls: Any) -> tuple[str, ...]:
@@ -178,7 +199,7 @@ def restore(kind: str, state: Mapping[str, Any]) -> Any:
         raise ValueError(f"this pickle of mdqr.{kind} is damaged: it holds other than plain values")
     cls = getattr(import_module(KINDS[kind]), kind.rpartition(".")[2])
     try:
-        return cls._restored(State(state))
+        return cls._restored(State(_on_device(dict(state))))
     except (TypeError, IndexError, KeyError, AttributeError) as error:
         raise ValueError(f"this pickle of mdqr.{kind} is damaged: {error}") from error
 

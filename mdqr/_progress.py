@@ -18,6 +18,27 @@ _T = TypeVar("_T")
 _PATIENCE = 1.0
 
 
+class _StoppedError(BaseException):
+    """Carries an error of a callable of users past all that handles errors of algorithms."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class Report:
+    """A callable of users, whose errors end the call: nothing takes them for its own."""
+
+    def __init__(self, reporter: Reporter) -> None:
+        self._reporter = reporter
+
+    def __call__(self, stage: str, done: int, total: int | None) -> None:
+        try:
+            self._reporter(stage, done, total)
+        except BaseException as error:
+            raise _StoppedError(error) from None
+
+
 class Bar:
     """A tqdm bar for each stage of what takes longer than a second; nothing but on a terminal.
 
@@ -79,12 +100,12 @@ class Steps:
 
 
 def with_report(function: Callable[..., _T], arguments: dict[str, Any]) -> _T:
-    """Call a function again, with a callable or None as its `progress`.
+    """Call a function again, with a `Report` or None as its `progress`.
 
     For the first line of a function, where ``locals()`` are its arguments, so that those who want
     no progress pay a comparison::
 
-        if not (progress is None or callable(progress)):
+        if not (progress is None or isinstance(progress, Report)):
             return with_report(solve, locals())
 
     Parameters
@@ -92,8 +113,8 @@ def with_report(function: Callable[..., _T], arguments: dict[str, Any]) -> _T:
     function : callable
         The function; its name is part of messages and of the bar.
     arguments : dict
-        All its arguments by name, `progress` among them: True for a bar, which is closed when the
-        call ends or raises, or False for nothing.
+        All its arguments by name, `progress` among them: a callable, True for a bar, which is
+        closed when the call ends or raises, or False for nothing.
 
     Raises
     ------
@@ -101,7 +122,7 @@ def with_report(function: Callable[..., _T], arguments: dict[str, Any]) -> _T:
         If `progress` is anything else.
     """
     progress, name = arguments["progress"], function.__name__
-    if not isinstance(progress, bool):
+    if not isinstance(progress, bool) and not callable(progress):
         raise TypeError(
             f"{name}: progress must be None, True for a bar, or callable as "
             f"progress(stage, done, total); got {type(progress).__name__}"
@@ -111,7 +132,14 @@ def with_report(function: Callable[..., _T], arguments: dict[str, Any]) -> _T:
     options = {
         each.name: arguments[each.name] for each in kinds if each.kind is not each.POSITIONAL_ONLY
     }
-    if not progress:
+    if progress is False:
         return function(*data, **{**options, "progress": None})
-    with Bar(f"{name}: ") as bar:
-        return function(*data, **{**options, "progress": bar})
+    reporter: Any = Bar(f"{name}: ") if progress is True else progress
+    try:
+        return function(*data, **{**options, "progress": Report(reporter)})
+    except _StoppedError as stopped:
+        error = stopped.error
+    finally:
+        if progress is True:
+            reporter.close()
+    raise error

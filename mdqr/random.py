@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 import numpy as np
 import numpy.random  # NumPy imports it at its first use, which may be when memory is short
 
 from mdqr._core.base import ArrayBase
+from mdqr._core.dtypes import DType
 from mdqr._docstrings import documented
 from mdqr._errors import shown
 from mdqr._functions import creation, filled
@@ -51,6 +52,32 @@ def _shape_first(function: Callable[_P, _T]) -> Callable[_P, _T]:
         return function(*arguments, **options)
 
     return call
+
+
+@overload
+def uniform(
+    shape: Any = (),
+    *,
+    low: Any = 0,
+    high: Any = 1,
+    precision: PrecisionLike,
+    rng: Any = None,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray: ...
+
+
+@overload
+def uniform(
+    shape: Any = (),
+    *,
+    low: Any = 0,
+    high: Any = 1,
+    precision: PrecisionLike | None = None,
+    rng: Any = None,
+    dtype: DType,
+    device: str | None = None,
+) -> MDArray: ...
 
 
 @_shape_first
@@ -108,6 +135,32 @@ def uniform(
         return _scaled(unit, width, first)
 
     return _drawn(draw, shape, target, dtype, device, (low, high), scale)
+
+
+@overload
+def normal(
+    shape: Any = (),
+    *,
+    loc: Any = 0,
+    scale: Any = 1,
+    precision: PrecisionLike,
+    rng: Any = None,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray: ...
+
+
+@overload
+def normal(
+    shape: Any = (),
+    *,
+    loc: Any = 0,
+    scale: Any = 1,
+    precision: PrecisionLike | None = None,
+    rng: Any = None,
+    dtype: DType,
+    device: str | None = None,
+) -> MDArray: ...
 
 
 @_shape_first

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -25,6 +25,26 @@ if TYPE_CHECKING:
     from mdqr._array.array import MDArray
 
 _MOST_BYTES = 2**62  # beyond, NumPy speaks of the number of elements instead of memory
+
+
+@overload
+def zeros(
+    shape: Any,
+    *,
+    precision: PrecisionLike,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray: ...
+
+
+@overload
+def zeros(
+    shape: Any,
+    *,
+    precision: PrecisionLike | None = None,
+    dtype: DType,
+    device: str | None = None,
+) -> MDArray: ...
 
 
 def zeros(
@@ -72,6 +92,26 @@ def zeros(
     return ArrayBase._wrap(_allocate(shape, target, is_complex, device), target, is_complex)
 
 
+@overload
+def ones(
+    shape: Any,
+    *,
+    precision: PrecisionLike,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray: ...
+
+
+@overload
+def ones(
+    shape: Any,
+    *,
+    precision: PrecisionLike | None = None,
+    dtype: DType,
+    device: str | None = None,
+) -> MDArray: ...
+
+
 @documented(zeros)
 def ones(
     shape: Any,
@@ -87,6 +127,39 @@ def ones(
     """
     target = required(precision, "ones", dtype)
     return full(shape, 1.0, precision=target, dtype=dtype, device=device)
+
+
+@overload
+def full(
+    shape: Any,
+    fill_value: Any,
+    *,
+    precision: PrecisionLike,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray: ...
+
+
+@overload
+def full(
+    shape: Any,
+    fill_value: Any,
+    *,
+    precision: PrecisionLike | None = None,
+    dtype: DType,
+    device: str | None = None,
+) -> MDArray: ...
+
+
+@overload
+def full(
+    shape: Any,
+    fill_value: MDArray,
+    *,
+    precision: PrecisionLike | None = None,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray: ...
 
 
 @documented(zeros)
@@ -126,6 +199,26 @@ def full(
     )
     filled[...] = value
     return filled
+
+
+@overload
+def empty(
+    shape: Any,
+    *,
+    precision: PrecisionLike,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray: ...
+
+
+@overload
+def empty(
+    shape: Any,
+    *,
+    precision: PrecisionLike | None = None,
+    dtype: DType,
+    device: str | None = None,
+) -> MDArray: ...
 
 
 @documented(zeros)

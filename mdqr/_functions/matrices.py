@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
+from mdqr._core.dtypes import DType
 from mdqr._core.promotion import promote
 from mdqr._docstrings import NEW_ARRAY, documented
 from mdqr._errors import advised
@@ -14,6 +15,30 @@ from mdqr._typing import PrecisionLike
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+
+
+@overload
+def eye(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    *,
+    precision: PrecisionLike,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray: ...
+
+
+@overload
+def eye(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    *,
+    precision: PrecisionLike | None = None,
+    dtype: DType,
+    device: str | None = None,
+) -> MDArray: ...
 
 
 @advised

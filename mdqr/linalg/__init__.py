@@ -13,7 +13,7 @@ from mdqr.linalg._factor.determinant import SlogdetResult, det, slogdet
 from mdqr.linalg._factor.lu import LUFactors, lu_factor, lu_solve
 from mdqr.linalg._factor.qr import QRPResult, QRResult, qr
 from mdqr.linalg._factor.qr_factor import QRFactor, qr_factor
-from mdqr.linalg._factor.triangular import solve_triangular
+from mdqr.linalg._factor.substitution import solve_triangular
 from mdqr.linalg._general.eig import eig, eigvals
 from mdqr.linalg._general.results import EigInfo, EigResult
 from mdqr.linalg._general.schur import SchurResult, schur

@@ -9,7 +9,7 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._precision import as_precision
-from mdqr._progress import Progress, with_report
+from mdqr._progress import Progress, Report, with_report
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
 from mdqr.quadrature._classical import weight_of
@@ -101,7 +101,7 @@ def gauss(
     >>> abs(float((w * mdqr.exp(x)).sum() - integral)) < 1e-50
     True
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(gauss, locals())
     answer = as_precision(precision)
     n = operator.index(n)

@@ -45,7 +45,10 @@ _MANY = 16.0
 
 
 class LstsqInfo(Info):
-    """Facts of a solution, without bounds of its errors; see `mdqr.linalg.Info`.
+    """Facts of a solution; see `mdqr.linalg.Info`.
+
+    Bounds of errors are NaN: they take a residual in a higher precision, which costs more than the
+    solution. `gradient` and `condition` are estimates.
 
     Attributes
     ----------

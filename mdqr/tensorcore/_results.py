@@ -35,7 +35,10 @@ class Factors(NamedTuple):
 
 
 class QRInfo(Info):
-    """Facts of a factorisation, without bounds of its errors; see `mdqr.linalg.Info`.
+    """Facts of a factorisation; see `mdqr.linalg.Info`.
+
+    Bounds of errors are NaN: they take products in a higher precision, which cost more than the
+    factorisation.
 
     Attributes
     ----------

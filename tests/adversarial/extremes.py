@@ -10,12 +10,11 @@ import numpy as np
 import mdqr
 from mdqr._precision import PRECISIONS
 
+from .components import judge_all
 from .draws import Draw, limbs_of, product
-from .exact import Truth, integers
+from .exact import Truth
 from .problems import Problem, limbs
 from .verdicts import Verdict, answered
-
-_LOG10_2 = math.log10(2)
 
 
 def repaired(seed, index):
@@ -54,7 +53,7 @@ def _worst(known):
 
 
 def by_factors(seed, index):
-    """Judge the backward error of `lu_solve` or `cho_solve`, entry by entry."""
+    """Judge the backward error of `lu_solve` or `cho_solve`, and the bounds of their errors."""
     r = Draw(f"factors/{seed}/{index}")
     precision, parts = r.choice(PRECISIONS), 2 if r.chance(0.3) else 1
     n, method = r.randint(1, 5), r.choice(["lu", "cholesky"])
@@ -71,7 +70,7 @@ def by_factors(seed, index):
     if error is not None:
         verdict.note_error(error)
         return given, verdict
-    x, lower, upper, order = found
+    (x, info), lower, upper, order = found
     left, right, matrix, size, side = (_fractions(y) for y in (lower, upper, a, x, b))
     factor = stated(n, precision.eps, parts)
     grown = (_sums(left) @ _sums(right))[np.argsort(order)]
@@ -85,6 +84,9 @@ def by_factors(seed, index):
             verdict.note("bound_violated", "excess", _decades(error_of) - _decades(bound))
         elif error_of:
             verdict.gaps.append(("all", _decades(bound) - _decades(error_of)))
+    truth = Truth(limbs(a), limbs(b))
+    if not truth.singular:
+        judge_all(verdict, truth, limbs(x), info)
     return given, verdict
 
 
@@ -97,13 +99,13 @@ def _solution(method, a, b):
     n = a.shape[0]
     if method == "cholesky":
         c = mdqr.linalg.cholesky(a)
-        return mdqr.linalg.cho_solve((c, True), b), c, c.H, np.arange(n)
+        return mdqr.linalg.cho_solve((c, True), b, return_info=True), c, c.H, np.arange(n)
     lu, piv = mdqr.linalg.lu_factor(a)
     order = np.arange(n)
     for i, place in enumerate(piv):
         order[[i, place]] = order[[place, i]]
     lower = mdqr.tril(lu, -1) + mdqr.eye(n, precision=lu.precision)
-    return mdqr.linalg.lu_solve((lu, piv), b), lower, mdqr.triu(lu), order
+    return mdqr.linalg.lu_solve((lu, piv), b, return_info=True), lower, mdqr.triu(lu), order
 
 
 def stream(seed, index):
@@ -143,25 +145,8 @@ def stream(seed, index):
     if not np.isfinite(block).all():
         verdict.note("infinite_silent")
         return given, verdict
-    ints, places = integers(block, ())
-    for j in range(n):
-        error_of = truth.log2_error(ints[:, j, 0].tolist(), int(places[j, 0]), j, 0)
-        _judge(verdict, error_of, truth.log2_size(j, 0), info.error_bound[j], info.digits[j])
+    judge_all(verdict, truth, block, info)
     return given, verdict
-
-
-def _judge(verdict, error, size, bound, digits):
-    verdict.components += 1
-    if error == -math.inf:
-        return
-    gap = ((math.log2(bound) if bound > 0 else -math.inf) - error) * _LOG10_2
-    if gap < -1e-9:
-        verdict.violations["all"] += 1
-        verdict.note("bound_violated", "excess", min(-gap, 9999.0))
-    elif bound < math.inf:
-        verdict.gaps.append(("all", gap))
-    if digits > max((size - error) * _LOG10_2, 0.0) + 1e-9:
-        verdict.note("false_digits", "overclaim", digits - (size - error) * _LOG10_2)
 
 
 def _array(ints, exponent, precision):

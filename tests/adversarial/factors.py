@@ -8,6 +8,7 @@ import numpy as np
 
 import mdqr
 
+from .components import judge_all
 from .draws import Draw, product
 from .exact import Truth, integers, log2
 from .problems import limbs, problem
@@ -20,7 +21,7 @@ _END = 1023.99
 
 
 def solve_triangular(seed, index):
-    """Judge the componentwise backward error of one triangle, its transpose or conjugate."""
+    """Judge a triangle, its transpose or conjugate: the backward error, and bounds of errors."""
     given = problem(seed, index, square=True)
     r = Draw(f"triangle/{seed}/{index}")
     options = {
@@ -28,6 +29,7 @@ def solve_triangular(seed, index):
         "lower": r.chance(0.5),
         "unit_diagonal": r.chance(0.2),
         "precision": given.precision,
+        "return_info": True,
     }
     if given.a.ndim == 3:
         given.a, given.b = given.a[0], given.b[0]
@@ -43,15 +45,17 @@ def solve_triangular(seed, index):
     elif (a == 0).all(axis=(0, 1)).diagonal().any():
         verdict.outcome = "singular_silent"
         verdict.note("singular_silent")
-    elif not np.isfinite(limbs(found)).all():
+    elif not np.isfinite(limbs(found[0])).all():
         verdict.note("infinite_silent")
     else:
-        x = limbs(found)
-        _judge_backward(a, b, x if x.ndim == 4 else x[..., None], given.answer, verdict)
+        x = limbs(found[0])
+        x = x if x.ndim == 4 else x[..., None]
+        _judge_backward(a, b, x, given.answer, verdict)
+        judge_all(verdict, Truth(a, b), x, found[1])
     return given, verdict
 
 
-def _operand(a, *, trans, lower, unit_diagonal, precision):
+def _operand(a, *, trans, lower, unit_diagonal, **_):
     """The limbs of op(a), as `solve_triangular` reads them."""
     a = np.tril(a) if lower else np.triu(a)
     if unit_diagonal:

@@ -8,12 +8,14 @@ import io
 import pickle
 import pickletools
 import re
+import sys
 import tarfile
 import warnings
 from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
+import fake_device
 import numpy as np
 import pytest
 
@@ -207,3 +209,50 @@ def test_a_file_of_a_newer_mdqr_says_so() -> None:
         stream.seek(0)
         with pytest.raises(ValueError, match="newer mdqr"):
             mdqr.load(stream)
+
+
+def on_device(fields: tuple[str, ...], found: Any) -> Any:
+    """Return a result whose arrays are those of CuPy."""
+    cupy = sys.modules["cupy"]
+    return found._replace(**{name: cupy.array(getattr(found, name)) for name in fields})
+
+
+def test_arrays_of_gpus_are_pickled_as_those_of_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They go back to the GPU where there is one, and are NumPy arrays elsewhere."""
+    a = np.random.default_rng(1).normal(size=(9, 4))
+    tensorcore, values, piv = mdqr.tensorcore, {}, mdqr.linalg.lu_factor(a)
+    values["qr"] = ("Q", "R"), tensorcore.qr(a)
+    values["lstsq"] = ("x", "residuals"), tensorcore.lstsq(a, a[:, 0])
+    values["lowrank"] = ("U", "S", "Vh"), tensorcore.lowrank(a, 2)
+    values["factors"] = (
+        ("Q", "R", "exponents"),
+        tensorcore.qr(a.astype(np.float32), keep_factors=True).info.factors,
+    )
+    values["lu"] = ("piv",), piv
+    with monkeypatch.context() as there:
+        fake_device.install_cupy(there)
+        data = {}
+        for name, (fields, found) in values.items():
+            moved = on_device(fields, found)
+            data[name] = pickle.dumps(moved)
+            back = pickle.loads(data[name])
+            for field in fields:
+                assert type(getattr(back, field)) is fake_device.CuPyArray, name
+                np.testing.assert_array_equal(getattr(back, field).get(), getattr(found, field))
+            assert type(copy.deepcopy(moved)) is type(found)
+    for name, (fields, found) in values.items():
+        reader = Names(data[name])
+        back = reader.load()
+        assert not [module for module, _ in reader.names if "cupy" in module or "fake" in module]
+        for field in fields:
+            assert type(getattr(back, field)) is np.ndarray, name
+            np.testing.assert_array_equal(getattr(back, field), getattr(found, field))
+
+
+@pytest.mark.parametrize("names", ["Q", ["R", "E"], [["Q"]], {"Q": 1}, [1], ["format"]])
+def test_names_of_arrays_of_gpus_are_checked(names: Any) -> None:
+    """What is not a list of names of arrays is refused."""
+    found = mdqr.tensorcore.qr(np.eye(3))
+    kind, state = found.__reduce__()[1]
+    with pytest.raises(ValueError, match="damaged"):
+        restore(kind, state | {"cuda": names})

@@ -28,6 +28,7 @@ TREES = {name: ast.parse(path.read_text()) for name, path in MODULES.items()}
 
 # From the bottom: a module imports from its own row and from those above it.
 LAYERS = """
+    mdqr._limbs.device
     mdqr._pickles
     mdqr._limbs  mdqr._errors  mdqr._precision  mdqr._docstrings  mdqr._stability  mdqr._progress
     mdqr._typing

@@ -30,6 +30,7 @@ def arrays() -> None:
     assert_type(a.limbs, NDArray[np.float64])
     assert_type(a.argsort(), NDArray[np.int64])
     a[0, 0] = "0.1"
+    a = a + mdqr.zeros(2, dtype=a.dtype) + mdqr.full(2, a[0, 1]) + mdqr.eye(2, precision="dd")
     a[a < 0] = 0
     a += np.eye(2)
     assert_type(a.astype("od", dtype=complex).conj().reshape(-1, order="F"), MDArray)
@@ -76,6 +77,11 @@ def solutions(a: MDArray, b: MDArray) -> MDArray:
     print(fit.rank, fit.info.digits.min(), fit.info.method, fit.info.history.size)
     assert_type(fit.info.standard_errors(), MDArray)
     assert_type(fit.info.r_squared, MDArray)
+    assert_type(fit.info, linalg.LstsqInfo)
+    print(linalg.lstsq(a, b, rtol=1e-20).info.singular_values, fit.info.data_error_bound)
+    x, known = linalg.lu_solve(linalg.lu_factor(a), b, return_info=True)
+    assert_type(known, linalg.Info)
+    assert_type(linalg.cho_solve((linalg.cholesky(a @ a.T), True), b), MDArray)
     Q, R = linalg.qr_insert(*linalg.qr(a, "complete"), b, 0, "row", method="update")
     print(Q, R, linalg.roots([1, 0, -2], precision="dd").roots)
     return linalg.solve_triangular(linalg.qr(a, "r"), x, "T")

@@ -6,8 +6,12 @@ import mdqr
 from mdqr import linalg, series, tensorcore
 
 a = mdqr.array([[1, 2], [3, 4]], precision="quad")  # expect: arg-type
-a = mdqr.ones((2, 2), precision=mdqr.qd, digits=60)  # expect: call-arg
-a = mdqr.eye(2, precision=64)  # expect: arg-type
+mdqr.ones((2, 2), precision=mdqr.qd, digits=60)  # expect: call-overload
+mdqr.eye(2, precision=64)  # expect: call-overload
+mdqr.zeros(3)  # expect: call-overload
+mdqr.full((2, 2), 0.5, dtype=complex)  # expect: call-overload
+mdqr.eye(2, dtype=float)  # expect: call-overload
+mdqr.random.normal((2, 2), scale=2)  # expect: call-overload
 a.astype(precision="float64")  # expect: arg-type
 a.astype("double")  # expect: arg-type
 a.precison  # expect: attr-defined
@@ -19,7 +23,7 @@ number: float = a.sum()  # expect: assignment
 linalg.solve(a, a, method="refined")  # expect: call-overload
 linalg.inv(a, rcond=1e-3)  # expect: call-overload
 linalg.lstsq(a, a, method="svd")  # expect: arg-type
-linalg.lstsq(a, a).info.rank_deficient  # expect: union-attr
+linalg.lstsq(a, a).info.rank_deficient  # expect: attr-defined
 linalg.qr(a, "economic")  # expect: call-overload
 linalg.qr(a, mode="r").Q  # expect: attr-defined
 linalg.qr(a, pivoting=True).info.swaps  # expect: attr-defined
@@ -29,7 +33,8 @@ linalg.eig(a).values  # expect: attr-defined
 linalg.det(a, return_info=True).real  # expect: attr-defined
 linalg.norm(a, "frobenius")  # expect: arg-type
 linalg.cholesky(a).digits  # expect: attr-defined
-linalg.solve_triangular(a, a, "H")  # expect: arg-type
+linalg.solve_triangular(a, a, "H")  # expect: call-overload
+linalg.cho_solve((a, True), a, return_info=True).limbs  # expect: attr-defined
 linalg.qr_delete(a, a, 0, which="column")  # expect: arg-type
 linalg.schur(a, output="r")  # expect: arg-type
 series.PowerSeries.identity(8, precision="octo")  # expect: arg-type

@@ -36,6 +36,9 @@ def parameters(function: Callable[..., Any]) -> Iterator[Parameter]:
 
 
 OVERLOADED = overloaded()
+NEEDS_PRECISION = tuple(
+    f"mdqr.{name}" for name in ["zeros", "ones", "empty", "eye", "random.uniform", "random.normal"]
+)
 
 
 def test_there_are_overloads() -> None:
@@ -67,4 +70,12 @@ def test_one_overload_takes_the_defaults(name: str) -> None:
         given = inspect.signature(overload).parameters.values()
         needs = {p.name for p in given if p.default is Parameter.empty}
         needed.append({each for each in needs if each != "options"})
-    assert required in needed
+    # The precision is required unless a dtype says it.
+    either = [required | {"precision"}, required | {"dtype"}]
+    assert required in needed or (name in NEEDS_PRECISION and needed == either)
+
+
+@pytest.mark.parametrize("name", NEEDS_PRECISION)
+def test_what_type_checkers_refuse_raises(name: str) -> None:
+    with pytest.raises(TypeError, match="needs a precision"):
+        OVERLOADED[name](2)

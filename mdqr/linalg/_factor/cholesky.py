@@ -14,8 +14,18 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._typing import PrecisionLike
 from mdqr.linalg._factor.backward_error import FactorErrors, FactorInfo, Given, product_errors
-from mdqr.linalg._factor.triangular import Triangle, solve_triangular
+from mdqr.linalg._factor.solution_bounds import (
+    Errors,
+    Factor,
+    factor_eps,
+    solution_info,
+    turned,
+)
+from mdqr.linalg._factor.substitution import solve_triangular
+from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, first_true, of_batch, raise_nonfinite
+from mdqr.linalg._shared.hints import takes_hints
+from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import (
     Inputs,
     gather,
@@ -53,6 +63,7 @@ def cholesky(
 ) -> tuple[MDArray, FactorInfo]: ...
 
 
+@takes_hints
 def cholesky(
     a: Any,
     /,
@@ -182,20 +193,61 @@ def checked_factor(
     return c
 
 
+@overload
+def cho_solve(
+    c_and_lower: Any,
+    b: Any,
+    /,
+    *,
+    precision: PrecisionLike | None = None,
+    return_info: Literal[False] = False,
+) -> MDArray: ...
+
+
+@overload
+def cho_solve(
+    c_and_lower: Any,
+    b: Any,
+    /,
+    *,
+    precision: PrecisionLike | None = None,
+    return_info: Literal[True],
+) -> tuple[MDArray, Info]: ...
+
+
+@takes_hints
 @documented(solve_triangular)
-def cho_solve(c_and_lower: Any, b: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
+def cho_solve(
+    c_and_lower: Any,
+    b: Any,
+    /,
+    *,
+    precision: PrecisionLike | None = None,
+    return_info: bool = False,
+) -> MDArray | tuple[MDArray, Info]:
     """Solve ``A x = b`` by a Cholesky factor of A; as `scipy.linalg.cho_solve`.
 
     ``(A + E) x = b`` with ``abs(E) <= (3.5 n + 192) eps abs(C^H) abs(C)`` (N. J. Higham,
     chapter 10), up to components of the solution below the smallest doubles, or that lose limbs
     there, as `lu_solve`. The solution is not refined: an
-    ill-conditioned A costs digits without a warning; `solve` counts them.
+    ill-conditioned A costs digits without a warning; `return_info` counts them, and `solve`
+    refines.
 
     Parameters
     ----------
     c_and_lower : tuple
         A factor ``(..., n, n)``, of which only one triangle is read, and whether that is the lower
         one: ``(cholesky(a), True)``.
+
+    Returns
+    -------
+    MDArray
+        The solution, ``(n,)`` or ``(..., n, k)``.
+    Info
+        Proven bounds of the error of each component, only with `return_info`. They hold for the
+        product of the factors as well as for every A, as stored, that `cholesky` factors like this
+        in the precision of the factor. Nothing is known of A within errors of its entries:
+        `data_error_bound` is NaN.
 
     Raises
     ------
@@ -235,7 +287,14 @@ def cho_solve(c_and_lower: Any, b: Any, /, *, precision: PrecisionLike | None = 
     undo = inputs.backend.xp.zeros(n, dtype=np.int64), powers
     x = triangle.solve(triangle.solve(near, first, **known), last, undo=undo, **known)
     checks.settle()
-    return inputs.wrap(x[..., 0] if is_vector else x)
+    solution = inputs.wrap(x[..., 0] if is_vector else x)
+    if not return_info:
+        return solution
+    xp, field = inputs.backend.xp, inputs.is_complex
+    part = Factor((xp.tril if lower else xp.triu)(inputs.blocks[0]), bool(lower))
+    factors = [turned(part, letter, field) for letter in (first, last)]
+    errors = Errors((1.5 * n + 160) * factor_eps(inputs, c))
+    return solution, solution_info(inputs, factors, right, x, errors, is_vector=is_vector)
 
 
 def factor(backend: Backend, a: Block, kind: Kind) -> Block:

@@ -14,12 +14,13 @@ from mdqr._docstrings import documented
 from mdqr._errors import warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
-from mdqr._progress import Progress, with_report
+from mdqr._progress import Progress, Report, with_report
 from mdqr._typing import PrecisionLike
 from mdqr.linalg._factor.determinants.elimination import Scaled
 from mdqr.linalg._factor.determinants.inverse import eps_of
 from mdqr.linalg._factor.determinants.problem import Problem, cut_off
 from mdqr.linalg._shared.checks import Checks, fetch
+from mdqr.linalg._shared.hints import takes_hints
 from mdqr.linalg._shared.info import Info, WithInfo
 
 _UP = 1.0 + 2.0**-30
@@ -70,6 +71,7 @@ def det(
     return_info: Literal[True],
     progress: Progress = ...,
 ) -> tuple[MDArray, Info]: ...
+@takes_hints
 def det(
     a: Any,
     /,
@@ -150,7 +152,7 @@ def det(
     >>> float(found), float(info.error_bound)
     (0.0, 0.0)
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(det, locals())
     problem = Problem("det", a, precision, data_error, progress)
     block, wide, kind = _determinants(problem)
@@ -299,7 +301,7 @@ def slogdet(
     >>> float(sign), float(logabsdet) == float(3 * mdqr.log(mdqr.qd(1e300)))
     (-1.0, True)
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(slogdet, locals())
     problem = Problem("slogdet", a, precision, data_error, progress)
     found, field = problem.scaled, problem.inputs.is_complex

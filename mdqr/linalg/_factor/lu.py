@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from mdqr._backend.protocol import Backend
 from mdqr._docstrings import documented
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
-from mdqr._progress import Progress, Reporter, with_report
+from mdqr._progress import Progress, Report, Reporter, with_report
 from mdqr._typing import Places, PrecisionLike, Transposition
 from mdqr.linalg._factor.backward_error import (
     FactorErrors,
@@ -21,11 +21,21 @@ from mdqr.linalg._factor.backward_error import (
     Given,
     product_errors,
 )
-from mdqr.linalg._factor.triangular import Triangle, letter_of, solve_triangular, substitute
+from mdqr.linalg._factor.solution_bounds import (
+    Errors,
+    Factor,
+    factor_eps,
+    solution_info,
+    turned,
+)
+from mdqr.linalg._factor.substitution import letter_of, solve_triangular
+from mdqr.linalg._factor.triangular import Triangle, substitute
 from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared.checks import Checks, fetch, of_batch
-from mdqr.linalg._shared.info import WithInfo
+from mdqr.linalg._shared.hints import takes_hints
+from mdqr.linalg._shared.info import Info, WithInfo
 from mdqr.linalg._shared.operands import (
+    Inputs,
     broadcast_batch,
     gather,
     matrix_shape,
@@ -168,6 +178,7 @@ def flat(block: Block, is_complex: bool) -> Block:
     return block.reshape(*block.shape[:front], count, *block.shape[-2:])
 
 
+@takes_hints
 def lu_factor(
     a: Any, /, *, precision: PrecisionLike | None = None, progress: Progress = None
 ) -> LUFactors:
@@ -218,7 +229,7 @@ def lu_factor(
     >>> lu.to_numpy().tolist(), piv.tolist()
     ([[4.0, 5.0], [0.25, 0.75]], [1, 1])
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(lu_factor, locals())
     inputs, checks = gather(a, precision=precision), Checks()
     (block,), kind, backend = inputs.blocks, inputs.kind, inputs.backend
@@ -252,6 +263,31 @@ def _triangles(lu: MDArray) -> tuple[MDArray, MDArray]:
     return lower, upper
 
 
+@overload
+def lu_solve(
+    lu_and_piv: Any,
+    b: Any,
+    /,
+    trans: Transposition = 0,
+    *,
+    precision: PrecisionLike | None = None,
+    return_info: Literal[False] = False,
+) -> MDArray: ...
+
+
+@overload
+def lu_solve(
+    lu_and_piv: Any,
+    b: Any,
+    /,
+    trans: Transposition = 0,
+    *,
+    precision: PrecisionLike | None = None,
+    return_info: Literal[True],
+) -> tuple[MDArray, Info]: ...
+
+
+@takes_hints
 @documented(solve_triangular)
 def lu_solve(
     lu_and_piv: Any,
@@ -260,14 +296,16 @@ def lu_solve(
     trans: Transposition = 0,
     *,
     precision: PrecisionLike | None = None,
-) -> MDArray:
+    return_info: bool = False,
+) -> MDArray | tuple[MDArray, Info]:
     """Solve ``op(A) x = b`` by what `lu_factor` returned; as `scipy.linalg.lu_solve`.
 
     ``(op(A) + E) x = b`` with ``abs(E) <= (3 n + 8 log2(n) + 88) eps P^T abs(L) abs(U)``
     (N. J. Higham, chapter 9), for transposes with the bound transposed, up to components of the
     solution below the smallest doubles, or that lose limbs there: N of ``2**-1074`` at most, for N
     limbs. What lies between is scaled by powers of two. The solution is not refined, since A is not
-    known: an ill-conditioned A costs digits without a warning; `solve` counts them.
+    known: an ill-conditioned A costs digits without a warning; `return_info` counts them, and
+    `solve` refines.
 
     Parameters
     ----------
@@ -275,6 +313,16 @@ def lu_solve(
         The factors of square matrices ``(..., n, n)``, and the interchanges.
     trans : {0, 1, 2, "N", "T", "C"}, optional
         Solve with A (0, "N"), its transpose (1, "T") or its conjugate transpose (2, "C").
+
+    Returns
+    -------
+    MDArray
+        The solution, ``(n,)`` or ``(..., n, k)``.
+    Info
+        Proven bounds of the error of each component, only with `return_info`. They hold for the
+        product of the factors as well as for every A, as stored, that `lu_factor` factors like this
+        in the precision of `lu`. Nothing is known of A within errors of its entries:
+        `data_error_bound` is NaN.
 
     Raises
     ------
@@ -304,10 +352,6 @@ def lu_solve(
     batch, (block, right) = broadcast_batch("lu_solve", [inputs.blocks[0], right], kind.is_complex)
     order = backend.xp.broadcast_to(order, (*batch, n))
 
-    def singular(function: str, column: int, place: tuple[int, ...]) -> str:
-        where = f"row and column {column}{of_batch(place)}"
-        return f"{function}: the matrix is singular: U has a zero in {where}"
-
     lower, upper = (
         Triangle(
             backend,
@@ -317,7 +361,7 @@ def lu_solve(
             unit_diagonal=low,
             function="lu_solve",
             checks=checks,
-            singular=singular,
+            singular=_singular,
         )
         for low in (True, False)
     )
@@ -331,7 +375,36 @@ def lu_solve(
         y = lower.solve(upper.solve(near, letter, **known), letter, **last)
         x = _permuted(y, order.argsort(axis=-1), kind)
     checks.settle()
-    return inputs.wrap(x[..., 0] if is_vector else x)
+    solution = inputs.wrap(x[..., 0] if is_vector else x)
+    if not return_info:
+        return solution
+    given = (_permuted(right, order, kind), x) if letter == "N" else (right, y)
+    factors = _parts(block, letter, kind)
+    errors = Errors(_stated(n, inputs, lu))
+    back = None if letter == "N" else order.argsort(axis=-1)
+    info = solution_info(inputs, factors, *given, errors, order=back, is_vector=is_vector)
+    return solution, info
+
+
+def _parts(lu: Block, letter: str, kind: Kind) -> list[Factor]:
+    """Return L, with its unit diagonal, and U, of square matrices, or both turned, U first."""
+    xp = planes.namespace(lu)
+    lower = xp.tril(lu, -1)
+    planes.set_unit_diagonal(lower, kind.is_complex)
+    factors = [Factor(lower, lower=True), Factor(xp.triu(lu), lower=False)]
+    if letter == "N":
+        return factors
+    return [turned(each, letter, kind.is_complex) for each in reversed(factors)]
+
+
+def _stated(n: int, inputs: Inputs, lu: Any) -> float:
+    """Return the multiple of ``abs(L) abs(U)`` that bounds the errors of `lu_factor`."""
+    return (n + 8 * math.log2(max(n, 2)) + 56) * factor_eps(inputs, lu)
+
+
+def _singular(function: str, column: int, place: tuple[int, ...]) -> str:
+    where = f"row and column {column}{of_batch(place)}"
+    return f"{function}: the matrix is singular: U has a zero in {where}"
 
 
 def _permuted(x: Block, order: Block, kind: Kind) -> Block:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, NamedTuple, TypedDict, Unpack, cast, overload
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from mdqr._backend.protocol import Backend
 from mdqr._errors import shown
 from mdqr._io.format import summary
 from mdqr._limbs.planes import Block, Kind
-from mdqr._progress import Progress, Reporter, with_report
+from mdqr._progress import Progress, Report, Reporter, with_report
 from mdqr._typing import Places, PrecisionLike, QRMode, SolveMethod
 from mdqr.linalg._factor.backward_error import FactorInfo, Given, product_errors
 from mdqr.linalg._factor.lu import flat
@@ -24,6 +24,7 @@ from mdqr.linalg._factor.scaled import (
 )
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import Checks, of_batch
+from mdqr.linalg._shared.hints import takes_hints
 from mdqr.linalg._shared.info import WithInfo
 from mdqr.linalg._shared.operands import (
     Inputs,
@@ -176,6 +177,7 @@ def qr(
 ) -> tuple[MDArray, MDArray, Places]: ...
 
 
+@takes_hints
 def qr(
     a: Any,
     /,
@@ -283,7 +285,7 @@ def qr(
     >>> R[0, 0].to_strings().item(), R[1, 0].to_strings().item()
     ('5.0', '0.0')
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(qr, locals())
     _check_options(mode, method, pivoting)
     width = tile_of("qr", tile)
@@ -311,8 +313,10 @@ def qr(
             scaled = scaled_factors(inputs, width, checks, "qr", progress, keep_q=keep_q)
         if mode == "raw":
             return _raw(inputs, scaled, checks, *([] if order is None else [order]))
-        r = _with_batch(scaled.signed_r(rows), batch, field)
-        q = _with_batch(scaled.signed_q(rows), batch, field) if keep_q else None
+        r, q = scaled.signed_r(rows), scaled.signed_q(rows) if keep_q else None
+        if pivoting:
+            r = _with_batch(r, batch, field)
+            q = None if q is None else _with_batch(q, batch, field)
         return _wrapped(a, inputs, q, r, checks, order=order)
 
 
@@ -414,13 +418,13 @@ def _swept(
     auto: bool,
 ) -> refine.Refined | None:
     """Return refined factors, or None: sweeps take three times the memory of reflections."""
-    rounds, (told, heard) = 1 if auto else _MOST_ROUNDS, _listened(report)
+    rounds = 1 if auto else _MOST_ROUNDS
     try:
         return refine.factor(
-            backend, scaled, columns=columns, kind=kind, rounds=rounds, report=told
+            backend, scaled, columns=columns, kind=kind, rounds=rounds, report=report
         )
-    except MemoryError as error:
-        if not auto or error in heard:
+    except MemoryError:
+        if not auto:
             raise
     return None
 
@@ -433,20 +437,6 @@ def _methods(batch: tuple[int, ...], left: list[tuple[int, ...]]) -> Any:
     for item in left:
         words[item] = "householder"
     return words
-
-
-def _listened(report: Reporter | None) -> tuple[Reporter | None, list[MemoryError]]:
-    """Return a report that keeps its own errors apart from errors of the caller."""
-    heard: list[MemoryError] = []
-
-    def told(stage: str, done: int, total: int | None) -> None:
-        try:
-            cast("Reporter", report)(stage, done, total)
-        except MemoryError as error:
-            heard.append(error)
-            raise
-
-    return (None if report is None else told), heard
 
 
 def _with_batch(block: Block, batch: tuple[int, ...], is_complex: bool) -> Block:

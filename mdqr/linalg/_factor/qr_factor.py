@@ -16,7 +16,7 @@ from mdqr._limbs.device import device_of, host_block
 from mdqr._limbs.planes import Block
 from mdqr._pickles import State, pickled
 from mdqr._precision import from_file
-from mdqr._progress import Progress, with_report
+from mdqr._progress import Progress, Report, with_report
 from mdqr._typing import PrecisionLike
 from mdqr.linalg._factor import wide_range
 from mdqr.linalg._factor.backward_error import FactorErrors, FactorInfo, orthogonality
@@ -370,7 +370,7 @@ def qr_factor(
     >>> f.apply_q([1.0, 2.0, 3.0]).to_numpy().tolist()
     [1.0, 2.0, 3.0]
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(qr_factor, locals())
     width = tile_of("qr_factor", tile)
     inputs = gather(a, precision=precision, trimmed=False)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
-from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Backend
-from mdqr._errors import advised, shown
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
-from mdqr._progress import Progress, Reporter, with_report
-from mdqr._typing import PrecisionLike, Transposition
+from mdqr._progress import Reporter
 from mdqr.linalg._factor import wide_range
 from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared import tuning
@@ -26,16 +23,7 @@ from mdqr.linalg._shared.checks import (
     raise_nonfinite,
     raise_out_of_range,
 )
-from mdqr.linalg._shared.operands import (
-    as_integer,
-    broadcast_batch,
-    gather,
-    on_host,
-    right_hand_side,
-    square_order,
-)
-
-_TRANS = "NTC"
+from mdqr.linalg._shared.operands import broadcast_batch
 
 
 def _singular(function: str, column: int, batch: tuple[int, ...]) -> str:
@@ -309,109 +297,3 @@ class _Substitution:
             self.done += rows.stop - start
             if self.report is not None:
                 self.report("substitute", self.done, int(self.a.shape[-1]))
-
-
-@advised
-def solve_triangular(
-    a: Any,
-    b: Any,
-    /,
-    trans: Transposition = 0,
-    lower: bool = False,
-    unit_diagonal: bool = False,
-    *,
-    precision: PrecisionLike | None = None,
-    progress: Progress = None,
-) -> MDArray:
-    """Solve ``op(a) x = b`` for a triangular matrix by substitution.
-
-    Parameters
-    ----------
-    a : array_like
-        Matrices ``(..., n, n)``; only the named triangle is read.
-    b : array_like
-        A vector ``(n,)``, or matrices ``(..., n, k)``: only a 1-D `b` is a vector.
-    trans : {0, 1, 2, "N", "T", "C"}, optional
-        Solve with `a` (0, "N"), its transpose (1, "T") or its conjugate transpose (2, "C").
-    lower : bool, optional
-        Whether `a` is lower triangular.
-    unit_diagonal : bool, optional
-        Take the diagonal as ones; it is not read.
-    precision : Precision or str, optional
-        The precision of the solution; by default the highest of the operands.
-    progress : callable or bool, optional
-        Called as ``progress("substitute", done, total)`` after each tile of rows; True for a
-        bar.
-
-    Returns
-    -------
-    MDArray
-        The solution, ``(n,)`` or ``(..., n, k)``.
-
-    Raises
-    ------
-    TypeError
-        If `progress` is neither callable nor a bool.
-    ValueError
-        If the shapes do not fit or `trans` is unknown.
-    numpy.linalg.LinAlgError
-        If a diagonal entry is exactly zero, an operand is not finite, or the solution overflows.
-
-    Notes
-    -----
-    Substitution by tiles of rows with divisions, no inverted tiles: the solution satisfies
-    ``(op(a) + E) x = b`` with ``abs(E) <= (n + 16) eps abs(a)`` in every entry (N. J. Higham,
-    Accuracy and Stability of Numerical Algorithms, chapter 8), up to components below the smallest
-    doubles. Rows and columns are scaled by powers of two before; columns of `b` whose solution
-    spans more than the exponents of doubles are solved row by row, more slowly, with components
-    that have exponents of their own.
-
-    Examples
-    --------
-    >>> import mdqr
-    >>> a = mdqr.array([[2.0, 1.0], [0.0, 4.0]], precision=mdqr.qd)
-    >>> mdqr.linalg.solve_triangular(a, [4.0, 8.0]).to_numpy().tolist()
-    [1.0, 2.0]
-    """
-    if not (progress is None or callable(progress)):
-        return with_report(solve_triangular, locals())
-    letter = letter_of("solve_triangular", trans)
-    inputs = gather(a, b, precision=precision, trimmed=on_host(a, b))
-    n = square_order("solve_triangular", "a", inputs.shape(0))
-    right, is_vector = right_hand_side("solve_triangular", inputs.blocks[1], inputs.shape(1), n)
-    checks = Checks()
-    triangle = Triangle(
-        inputs.backend,
-        inputs.blocks[0],
-        kind=inputs.kind,
-        lower=lower,
-        unit_diagonal=unit_diagonal,
-        function="solve_triangular",
-        checks=checks,
-    )
-    x = triangle.solve(
-        right,
-        letter,
-        checks=checks,
-        report=progress,
-        name="b",
-        entries=lambda: inputs.blocks[0],
-    )
-    checks.settle()
-    return inputs.wrap(x[..., 0] if is_vector else x)
-
-
-def letter_of(function: str, trans: Any) -> str:
-    """Return "N", "T" or "C".
-
-    Raises
-    ------
-    ValueError
-        If `trans` means none of them.
-    """
-    number = as_integer(trans)
-    if number in (0, 1, 2):
-        return _TRANS[number]
-    if isinstance(trans, str) and len(trans) == 1 and trans in _TRANS:
-        return trans
-    raise ValueError(f'{function}: trans must be 0, 1, 2, "N", "T" or "C"; got {shown(trans)}')

@@ -11,12 +11,13 @@ from mdqr._array.array import MDArray
 from mdqr._docstrings import documented
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
-from mdqr._progress import Progress, Reporter, with_report
+from mdqr._progress import Progress, Report, Reporter, with_report
 from mdqr._typing import PrecisionLike
 from mdqr.linalg._general.conclusion import Conclusion
 from mdqr.linalg._general.operands import Operands, operands
 from mdqr.linalg._general.results import EigInfo, EigResult
 from mdqr.linalg._general.solver import info_of, solved, warn_of_data
+from mdqr.linalg._shared.hints import takes_hints
 
 
 @overload
@@ -75,6 +76,7 @@ def eig(
 ) -> MDArray: ...
 
 
+@takes_hints
 def eig(
     a: Any,
     /,
@@ -175,7 +177,7 @@ def eig(
     >>> w.to_numpy().real.tolist()
     [1.0, 2.0]
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(eig, locals())
     if not (left or right):
         return _values("eig", a, b, precision, data_error, progress)[0]
@@ -216,6 +218,7 @@ def eigvals(
 ) -> tuple[MDArray, EigInfo]: ...
 
 
+@takes_hints
 @documented(eig)
 def eigvals(
     a: Any,
@@ -266,7 +269,7 @@ def eigvals(
     >>> bool((info.error_bound < 1e-60).all())
     True
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(eigvals, locals())
     values, info = _values("eigvals", a, b, precision, data_error, progress)
     return (values, info) if return_info else values

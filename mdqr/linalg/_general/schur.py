@@ -10,7 +10,7 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Kind
-from mdqr._progress import Progress, with_report
+from mdqr._progress import Progress, Report, with_report
 from mdqr._typing import PrecisionLike
 from mdqr.linalg._factor.backward_error import FactorInfo
 from mdqr.linalg._factor.lu import flat
@@ -18,6 +18,7 @@ from mdqr.linalg._general.operands import operands
 from mdqr.linalg._general.schur_info import ErrorsOfForm
 from mdqr.linalg._general.subspaces.qr_algorithm import triangular
 from mdqr.linalg._general.subspaces.real_form import quasi_triangular
+from mdqr.linalg._shared.hints import takes_hints
 from mdqr.linalg._shared.info import WithInfo
 from mdqr.linalg._shared.operands import memory_guard
 
@@ -49,6 +50,7 @@ class SchurResult(WithInfo, _Factors):
 SchurResult.__module__ = "mdqr.linalg"
 
 
+@takes_hints
 def schur(
     a: Any,
     /,
@@ -114,7 +116,7 @@ def schur(
     >>> bool(found.info.error_bound < 1e-60), bool(found.info.orthogonality < 1e-60)
     (True, True)
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(schur, locals())
     if output not in ("real", "complex", "r", "c"):
         raise ValueError(f'schur: output must be "real" or "complex"; got {output!r}')

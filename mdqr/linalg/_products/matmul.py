@@ -13,7 +13,7 @@ from mdqr._errors import advised, shown
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_device, device_of
 from mdqr._limbs.planes import Block
-from mdqr._progress import Progress, Reporter, with_report
+from mdqr._progress import Progress, Report, Reporter, with_report
 from mdqr._typing import MatmulMethod, PrecisionLike
 from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared import tuning
@@ -114,7 +114,7 @@ def matmul(
     >>> mdqr.linalg.matmul(a, [1.0, 1.0]).to_numpy().tolist()
     [3.0, 7.0]
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(matmul, locals())
     if method not in _METHODS:
         raise ValueError(f'matmul: method must be "auto", "direct" or "exact"; got {shown(method)}')

@@ -13,7 +13,7 @@ from mdqr._functions.filled import zeros
 from mdqr._limbs import planes
 from mdqr._limbs.device import host_block
 from mdqr._precision import Precision
-from mdqr._progress import Progress, with_report
+from mdqr._progress import Progress, Report, with_report
 from mdqr._typing import PrecisionLike
 from mdqr.linalg._roots.values import Given, found_roots
 from mdqr.linalg._shared.checks import Checks
@@ -145,7 +145,7 @@ def roots(
     >>> found.info.data_digits.round(1).tolist()
     [6.0, 6.0]
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(roots, locals())
     check_data_error("roots", data_error, ("p",))
     inputs, checks = gather(p, precision=precision), Checks()

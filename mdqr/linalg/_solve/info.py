@@ -127,7 +127,7 @@ class LstsqInfo(Statistics[MDArray]):
     they are NaN where the largest precision has no digits for it.
     """
 
-    _more = ("singular_values",)
+    _more: tuple[str, ...] = ("singular_values",)
 
     def __init__(self, fit: Fit) -> None:
         answer, self.precision = fit.answer, fit.inputs.precision

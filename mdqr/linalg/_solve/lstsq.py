@@ -16,11 +16,12 @@ from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr._pickles import pickled_fields
 from mdqr._precision import Precision
-from mdqr._progress import Progress, Reporter, with_report
+from mdqr._progress import Progress, Report, Reporter, with_report
 from mdqr._typing import Places, PrecisionLike, SolveMethod
 from mdqr.linalg._shared.caller import LSTSQ, Caller
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.data_error import check_data_error
+from mdqr.linalg._shared.hints import takes_hints
 from mdqr.linalg._shared.operands import (
     Inputs,
     data_precision,
@@ -45,7 +46,6 @@ from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant
 from mdqr.linalg._solve.problem import Decisive, Problem, Weights, as_columns, weights_of
 from mdqr.linalg._solve.ranks import decision as _rank
 from mdqr.linalg._solve.ranks.by_rank import DeficientProblem, by_rank, weighted_rows
-from mdqr.linalg._solve.ranks.info import RankInfo
 from mdqr.linalg._solve.solvers import small
 from mdqr.linalg._solve.system import System
 from mdqr.linalg._solve.wide import Wide
@@ -65,19 +65,20 @@ class LstsqResult(NamedTuple):
         and ``eps**2 * condition * norm(b)``.
     rank : int or numpy.ndarray
         Numerical rank of a; an array for a batch.
-    info : LstsqInfo or RankInfo
+    info : LstsqInfo
         Condition, error bounds, digits and statistics; with `rcond` of the rank, too.
     """
 
     x: MDArray
     residuals: MDArray
     rank: int | Places
-    info: LstsqInfo | RankInfo
+    info: LstsqInfo
 
 
 LstsqResult.__module__ = "mdqr.linalg"
 
 
+@takes_hints
 def lstsq(
     a: Any,
     b: Any,
@@ -252,7 +253,7 @@ def lstsq(
     >>> mdqr.linalg.lstsq(twice, [5, 10, 15], rcond=1e-50, basic=True).x.to_numpy().tolist()
     [0.0, 2.5]
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(lstsq, locals())
     return solved_for(
         LSTSQ,

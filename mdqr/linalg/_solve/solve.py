@@ -18,12 +18,13 @@ from mdqr._functions.sequences import stack
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS, Precision
-from mdqr._progress import Progress, Reporter, with_report
+from mdqr._progress import Progress, Report, Reporter, with_report
 from mdqr._typing import MatrixOrder, PrecisionLike, SolveMethod
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._shared.caller import INV, SOLVE, Caller
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.data_error import check_data_error
+from mdqr.linalg._shared.hints import takes_hints
 from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import (
     Inputs,
@@ -76,6 +77,7 @@ def solve(
 ) -> tuple[MDArray, Info]: ...
 
 
+@takes_hints
 def solve(
     a: Any,
     b: Any,
@@ -153,7 +155,7 @@ def solve(
     >>> info.digits.tolist(), info.data_digits.round(1).tolist()
     ([63.0, 63.0], [8.6, 8.7])
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(solve, locals())
     check_method("solve", method, verified=verified)
     check_data_error("solve", data_error, NAMES[:2])
@@ -191,6 +193,7 @@ def inv(
 ) -> tuple[MDArray, Info]: ...
 
 
+@takes_hints
 def inv(
     a: Any,
     /,
@@ -259,7 +262,7 @@ def inv(
     >>> mdqr.linalg.inv(mdqr.array([[2.0, 1.0], [7.0, 4.0]], precision=mdqr.qd)).to_numpy().tolist()
     [[4.0, -1.0], [-7.0, 2.0]]
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(inv, locals())
     return inverse_for(
         INV,
@@ -454,7 +457,7 @@ def cond(
     >>> mdqr.linalg.cond(mdqr.zeros((2, 2), precision=mdqr.qd)).to_numpy().item()
     inf
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(cond, locals())
     if p is not None and p not in MATRIX_ORDERS:
         raise ValueError(f"cond: p must be None or one of {MATRIX_ORDERS}; got {shown(p)}")

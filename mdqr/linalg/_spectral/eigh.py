@@ -14,13 +14,14 @@ from mdqr._docstrings import documented
 from mdqr._errors import shown, warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
-from mdqr._progress import Progress, Reporter, with_report
+from mdqr._progress import Progress, Report, Reporter, with_report
 from mdqr._typing import PrecisionLike, Uplo
 from mdqr.linalg._factor.cholesky import checked_factor
 from mdqr.linalg._factor.lu import flat, permuted
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.data_error import check_data_error, operand_errors
+from mdqr.linalg._shared.hints import takes_hints
 from mdqr.linalg._shared.info import WithInfo
 from mdqr.linalg._shared.operands import (
     Inputs,
@@ -69,6 +70,7 @@ class EighResult(WithInfo, _Pairs):
 EighResult.__module__ = "mdqr.linalg"
 
 
+@takes_hints
 def eigh(
     a: Any,
     /,
@@ -162,7 +164,7 @@ def eigh(
     >>> w.to_numpy().round(12).tolist()
     [1.0, 3.0]
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(eigh, locals())
     found = _decomposed("eigh", a, UPLO, b, subset_by_index, precision, progress)
     inputs, kind, n = found.inputs, found.inputs.kind, found.inputs.shape(0)[-1]
@@ -205,6 +207,7 @@ def eigvalsh(
 ) -> tuple[MDArray, SpectralInfo]: ...
 
 
+@takes_hints
 @documented(eigh)
 def eigvalsh(
     a: Any,
@@ -254,7 +257,7 @@ def eigvalsh(
     >>> mdqr.linalg.eigvalsh(a, subset_by_index=[1, 1]).to_numpy().round(12).tolist()
     [3.0]
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(eigvalsh, locals())
     found = _decomposed("eigvalsh", a, UPLO, b, subset_by_index, precision, progress)
     if not return_info:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 from mdqr._array.array import MDArray
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
-from mdqr._progress import Progress, Reporter, with_report
+from mdqr._progress import Progress, Report, Reporter, with_report
 from mdqr._typing import PrecisionLike, Side
 from mdqr.linalg._factor.backward_error import (
     FactorErrors,
@@ -133,7 +133,7 @@ def lowrank(
     >>> s.shape, float(mdqr.linalg.norm((U * s) @ Vh - a)) < 1e-18
     ((11,), True)
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(lowrank, locals())
     inputs = gather(a, precision=precision)
     m, n = matrix_shape("lowrank", "a", inputs.shape(0))
@@ -256,7 +256,12 @@ PolarResult.__module__ = "mdqr.linalg"
 
 
 def polar(
-    a: Any, /, side: Side = "right", *, precision: PrecisionLike | None = None
+    a: Any,
+    /,
+    side: Side = "right",
+    *,
+    precision: PrecisionLike | None = None,
+    progress: Progress = None,
 ) -> PolarResult:
     """Return the polar decomposition ``a = u p``; as `scipy.linalg.polar`.
 
@@ -268,6 +273,8 @@ def polar(
         The position of p: ``a = u p`` or ``a = p u``.
     precision : Precision or str, optional
         The precision of the factors; by default the precision of `a`.
+    progress : callable or bool, optional
+        As in `svd`.
 
     Returns
     -------
@@ -276,6 +283,8 @@ def polar(
 
     Raises
     ------
+    TypeError
+        If `progress` is neither callable nor a bool.
     ValueError
         If `a` has less than two dimensions, or `side` is unknown.
     numpy.linalg.LinAlgError
@@ -302,9 +311,11 @@ def polar(
     >>> u.to_numpy().round(12).tolist(), p.to_numpy().round(12).tolist()
     ([[0.0, -1.0], [1.0, 0.0]], [[2.0, 0.0], [0.0, 3.0]])
     """
+    if not (progress is None or isinstance(progress, Report)):
+        return with_report(polar, locals())
     if side not in ("right", "left"):
         raise ValueError(f'polar: side must be "right" or "left"; got {side!r}')
-    left, s, right = svd_for("polar", a, precision)
+    left, s, right = svd_for("polar", a, precision, report=progress)
     rows = right if side == "right" else left.mT.conj()
     scaled = (rows.mT.conj() * s[..., None, :]) if s.shape[-1] else rows.mT.conj()
     u, p = matmul(left, right), _hermitian(matmul(scaled, rows))

@@ -15,6 +15,7 @@ from mdqr._functions import reductions
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._typing import MatrixOrder, PrecisionLike
+from mdqr.linalg._shared.hints import takes_hints
 from mdqr.linalg._shared.operands import Inputs, as_array, as_integer, gather
 from mdqr.linalg._spectral.decomposition import decomposed, folded
 
@@ -23,6 +24,7 @@ _LARGEST_POWER = 64
 _NOTHING = 2**63 - 1  # above the bits of every double; its exponent counts as 0
 
 
+@takes_hints
 @advised
 def norm(
     x: Any,

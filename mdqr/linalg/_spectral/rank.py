@@ -13,10 +13,11 @@ from mdqr._functions.creation import asarray
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import device_of
 from mdqr._limbs.planes import Block, Kind
-from mdqr._progress import Progress, with_report
+from mdqr._progress import Progress, Report, with_report
 from mdqr._typing import Places, PrecisionLike
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._shared.checks import Checks, fetch
+from mdqr.linalg._shared.hints import takes_hints
 from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import (
     Inputs,
@@ -31,6 +32,7 @@ from mdqr.linalg._spectral.nearest import above_rounding, values_above_rounding
 from mdqr.linalg._spectral.svd import svd_for, svdvals
 
 
+@takes_hints
 def matrix_rank(
     a: Any,
     /,
@@ -85,7 +87,7 @@ def matrix_rank(
     >>> mdqr.linalg.matrix_rank(hilbert), mdqr.linalg.matrix_rank(hilbert, rtol=2.0**-53)
     (20, 14)
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(matrix_rank, locals())
     if tol is not None and rtol is not None:
         raise ValueError("matrix_rank: give tol or rtol")
@@ -135,6 +137,7 @@ def pinv(
 ) -> tuple[MDArray, Info]: ...
 
 
+@takes_hints
 def pinv(
     a: Any,
     /,
@@ -200,7 +203,7 @@ def pinv(
     array([[0.12, 0.16],
            [0.  , 0.  ]])
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(pinv, locals())
     tolerance = one_tolerance("pinv", rcond, rtol)
     given = gather(a, precision=precision)
@@ -226,6 +229,7 @@ def pinv(
     return result, pseudo_inverse_info(given, result, top, s, kept, unit)
 
 
+@takes_hints
 def null_space(
     a: Any,
     /,
@@ -233,6 +237,7 @@ def null_space(
     *,
     rtol: float | None = None,
     precision: PrecisionLike | None = None,
+    progress: Progress = None,
 ) -> MDArray:
     """Return an orthonormal basis of the null space of a matrix; as `scipy.linalg.null_space`.
 
@@ -245,6 +250,8 @@ def null_space(
         zero. By default as `matrix_rank`.
     precision : Precision or str, optional
         The precision of the result; by default the precision of `a`.
+    progress : callable or bool, optional
+        As in `svd`.
 
     Returns
     -------
@@ -253,6 +260,8 @@ def null_space(
 
     Raises
     ------
+    TypeError
+        If `progress` is neither callable nor a bool.
     ValueError
         If both names are given, or `a` is not a matrix.
     numpy.linalg.LinAlgError
@@ -275,11 +284,14 @@ def null_space(
     array([[0.8],
            [0.6]])
     """
+    if not (progress is None or isinstance(progress, Report)):
+        return with_report(null_space, locals())
     tolerance = one_tolerance("null_space", rcond, rtol)
     given = gather(a, precision=precision)
     if len(given.shape(0)) != 2:
         raise ValueError(f"null_space: a must be a matrix; got shape {given.shape(0)}")
-    _, s, vh = svd_for("null_space", near_one(given)[0], given.precision, full_matrices=True)
+    matrix = near_one(given)[0]
+    _, s, vh = svd_for("null_space", matrix, given.precision, full_matrices=True, report=progress)
     kept = s > _part_of_largest(s, _relative(given, a, tolerance))
     if tolerance is None:
         _warn_of_truncation("null_space", given, s, kept)

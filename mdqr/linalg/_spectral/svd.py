@@ -10,10 +10,11 @@ from mdqr._array.array import MDArray
 from mdqr._docstrings import documented
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
-from mdqr._progress import Progress, Reporter, with_report
+from mdqr._progress import Progress, Report, Reporter, with_report
 from mdqr._typing import PrecisionLike
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.data_error import check_data_error, operand_errors
+from mdqr.linalg._shared.hints import takes_hints
 from mdqr.linalg._shared.info import WithInfo
 from mdqr.linalg._shared.operands import (
     Inputs,
@@ -99,6 +100,7 @@ def svd(
 ) -> MDArray: ...
 
 
+@takes_hints
 def svd(
     a: Any,
     /,
@@ -185,7 +187,7 @@ def svd(
     >>> float(mdqr.linalg.norm((U * S) @ Vh - 1 / (i[:, None] + i - 1))) < 1e-62
     True
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(svd, locals())
     if not compute_uv:
         return svdvals(a, data_error=data_error, precision=precision, progress=progress)
@@ -250,6 +252,7 @@ def svdvals(
 ) -> tuple[MDArray, SpectralInfo]: ...
 
 
+@takes_hints
 @documented(svd)
 def svdvals(
     a: Any,
@@ -289,7 +292,7 @@ def svdvals(
     >>> info.digits.round().tolist()
     [63.0, 63.0, 0.0]
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(svdvals, locals())
     check_data_error("svdvals", data_error, ("a",))
     inputs, found = decomposed("svdvals", a, precision, vectors=return_info, report=progress)

@@ -7,6 +7,7 @@ from typing import Any
 from mdqr._docstrings import documented
 from mdqr._errors import advised
 from mdqr._typing import Line, PrecisionLike, UpdateMethod
+from mdqr.linalg._shared.hints import takes_hints
 from mdqr.linalg._update.columns import ColumnDeletion, ColumnInsertion, RankUpdate
 from mdqr.linalg._update.operands import (
     UpdateResult,
@@ -22,6 +23,7 @@ from mdqr.linalg._update.updates import Update, execute, read_factors
 _METHODS = ("auto", "update", "fresh")
 
 
+@takes_hints
 @advised
 def qr_insert(
     Q: Any,
@@ -144,6 +146,7 @@ def insertion(
     return ColumnInsertion(known, u, place, a, limit)
 
 
+@takes_hints
 @advised
 @documented(qr_insert)
 def qr_delete(
@@ -238,6 +241,7 @@ def deletion(
     return KnownRowDeletion(known, u)
 
 
+@takes_hints
 @advised
 @documented(qr_insert)
 def qr_update(

@@ -143,7 +143,7 @@ class FitInfo(Info):
             if a.shape[0] < a.shape[1]:
                 raise LinAlgError("there are fewer residuals than parameters")
             # The solution is near ones: one near zero would be refined for its relative error.
-            right = a @ mdqr.ones(a.shape[1], precision=self.precision) - r
+            right = a @ mdqr.ones(a.shape[1], precision=self.precision or a.precision) - r
             self._statistics = lstsq(a, right, max_condition=np.inf, precision=self.precision).info
         return self._statistics
 

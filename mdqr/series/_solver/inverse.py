@@ -16,8 +16,10 @@ from mdqr._functions.matrices import eye
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS, Precision, precision_of_limbs
-from mdqr.linalg import inv, lstsq, qr, solve_triangular
+from mdqr.linalg import lstsq, qr, solve_triangular
+from mdqr.linalg._shared.caller import INV
 from mdqr.linalg._shared.operands import precision_for
+from mdqr.linalg._solve.solve import inverse_for
 from mdqr.series._errors import SingularJacobianError
 
 # A condition times eps above this is that of a singular Jacobian.
@@ -124,7 +126,8 @@ def _inverted(matrix: MDArray) -> Block:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrecisionWarning)
         if m == n:
-            return inv(matrix)._block
+            found: Block = inverse_for(INV, matrix)._block
+            return found
         one = eye(m, precision=matrix.precision, device=matrix.device)
         return lstsq(matrix, one, max_condition=math.inf).x._block
 

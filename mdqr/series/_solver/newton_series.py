@@ -15,7 +15,7 @@ from mdqr._errors import place_of_least, shortened, warn_caller, warn_of_precisi
 from mdqr._functions.creation import array
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision, as_precision, dd
-from mdqr._progress import Progress, with_report
+from mdqr._progress import Progress, Report, with_report
 from mdqr._typing import PrecisionLike
 from mdqr.series._errors import NotASolutionError, required
 from mdqr.series._solver import newton, online
@@ -122,7 +122,7 @@ def newton_series(
     >>> s["x"](0).to_strings(50).item()
     '1.4142135623730950488016887242096980785696718753769'
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(newton_series, locals())
     required("newton_series", "system", system, System)
     precision, degree = working_precision(precision, system, x0, t0), operator.index(degree)

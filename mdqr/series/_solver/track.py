@@ -12,7 +12,7 @@ import mdqr
 from mdqr._array.array import MDArray
 from mdqr._functions.creation import array
 from mdqr._pickles import pickled_fields
-from mdqr._progress import Progress, with_report
+from mdqr._progress import Progress, Report, with_report
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
 from mdqr.linalg import Info
@@ -187,7 +187,7 @@ def track(
     >>> float(series.track(h, [1.0]).x[-1, 0])
     2.0
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(track, locals())
     required("track", "system", system, System)
     n = len(system.variables)

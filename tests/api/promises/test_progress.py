@@ -38,6 +38,8 @@ CALLS = {
     "svdvals, info": (lambda p: linalg.svdvals(A, return_info=True, progress=p), "rotate"),
     "pinv": (lambda p: linalg.pinv(A, progress=p), "factor rotate"),
     "pinv, rtol": (lambda p: linalg.pinv(A, rtol=0, progress=p), "rotate"),
+    "null_space": (lambda p: linalg.null_space(A[:5], progress=p), "factor rotate"),
+    "polar": (lambda p: linalg.polar(A, progress=p), "rotate"),
     "matrix_rank": (lambda p: linalg.matrix_rank(A, progress=p), "factor rotate"),
     "matrix_rank, rtol": (lambda p: linalg.matrix_rank(A, rtol=0, progress=p), "rotate"),
     "matrix_rank, tol": (lambda p: linalg.matrix_rank(A, 1e-9, progress=p), "rotate"),
@@ -188,17 +190,32 @@ def test_limbs_do_not_depend_on_it(name):
             np.testing.assert_array_equal(x.limbs, y.limbs)
 
 
-class StoppedError(Exception):
-    pass
-
-
+@pytest.mark.parametrize(
+    "kind", [Exception, np.linalg.LinAlgError, MemoryError, TypeError, KeyboardInterrupt]
+)
 @pytest.mark.parametrize("name", CALLS)
-def test_errors_of_the_callable_stop_the_call(name):
-    def stop(*_):
-        raise StoppedError
+def test_errors_of_the_callable_stop_the_call(name, kind):
+    """None is taken for an error of the algorithm, which another method would answer."""
+    steps = []
+    CALLS[name][0](lambda *step: steps.append(step))
 
-    with pytest.raises(StoppedError):
-        CALLS[name][0](stop)
+    class StoppedError(kind):
+        pass
+
+    for last in {1, len(steps)}:
+        seen, stopped = [], StoppedError("by the user")
+
+        def stop(*step, last=last, seen=seen, stopped=stopped):
+            seen.append(step)
+            if len(seen) == last:
+                raise stopped
+
+        with pytest.raises(StoppedError) as raised:
+            CALLS[name][0](stop)
+        assert raised.value is stopped
+        assert raised.value.__cause__ is None
+        assert str(stopped) == "by the user"
+        assert len(seen) == last
 
 
 def test_qr_does_not_take_an_error_of_the_callable_for_its_own(monkeypatch):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import mdqr
-from mdqr import _stability, optimize, series, tensorcore
+from mdqr import _stability, approx, optimize, quadrature, series, tensorcore
 from mdqr._stability import NOTE, Deprecation, deprecated, experimental, renamed_keyword
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "explanation" / "stability.md"
@@ -17,6 +17,8 @@ EXPERIMENTAL = {
     **{f"tensorcore.{name}": getattr(tensorcore, name) for name in tensorcore.__all__},
     **{f"series.{name}": getattr(series, name) for name in ("track", "Path", "Piece")},
     **{f"optimize.{name}": getattr(optimize, name) for name in optimize.__all__},
+    **{f"quadrature.{name}": getattr(quadrature, name) for name in quadrature.__all__},
+    "approx.AAA": approx.AAA,
     **{f"config.{n}": getattr(mdqr.config, n) for n in ("get_workspace", "set_workspace")},
 }
 
@@ -38,7 +40,7 @@ def test_nothing_else_is_marked():
         f"{module.__name__}.{name}"
         for module in (
             *(mdqr, mdqr.linalg, mdqr.testing, mdqr.random, mdqr.plot, mdqr.config),
-            *(optimize, series),
+            *(approx, optimize, quadrature, series),
         )
         for name in module.__all__
         if not inspect.ismodule(getattr(module, name))
@@ -53,7 +55,15 @@ def test_the_page_names_what_is_experimental():
     text = PAGE.read_text()
     section = text[text.index("## Experimental") :].partition("\n## ")[0]
     for name in (
-        *("tensorcore", "optimize", "series.track", "array_api", "devices="),
+        *(
+            "tensorcore",
+            "approx",
+            "optimize",
+            "quadrature",
+            "series.track",
+            "array_api",
+            "devices=",
+        ),
         "config.set_workspace",
     ):
         assert f"mdqr.{name}" in section or f"`{name}" in section

@@ -47,6 +47,8 @@ _SWEEP = Tests(
     "tests/factor/test_qr_refined.py::test_a_sweep_from_any_factors_stays_within_its_bounds"
 )
 FACTORS = (
+    Mutant(_FACTOR + "solution_bounds:_System.bound", (Family("solve_triangular", 20),)),
+    Mutant(_FACTOR + "solution_bounds:_measured", (Family("solve_triangular", 20),), "0"),
     Mutant(_FACTOR + "backward_error:_product_error", (stated.INFOS,), "0"),
     Mutant(_FACTOR + "backward_error:orthogonality", (stated.INFOS,)),
     Mutant(_FACTOR + "certify:_quotients", (stated.CERTIFICATES,)),

@@ -14,11 +14,11 @@ from mdqr._functions.sequences import concatenate, stack
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.qr import qr
-from mdqr.linalg._factor.triangular import solve_triangular
+from mdqr.linalg._factor.substitution import solve_triangular
 from mdqr.linalg._shared.operands import Inputs
-from mdqr.linalg._shared.statistics import Statistics
 from mdqr.linalg._shared.stored import Measured
 from mdqr.linalg._solve import singular_values
+from mdqr.linalg._solve.info import LstsqInfo
 
 
 class Ranked(NamedTuple):
@@ -74,7 +74,7 @@ class Fitted(NamedTuple):
     is_vector: bool
 
 
-class RankInfo(Statistics[MDArray]):
+class RankInfo(LstsqInfo):
     """Quality and statistics of a solution by numerical rank: `lstsq` with `rtol`; see `LstsqInfo`.
 
     The statistics belong to the matrix without the discarded part: degrees of freedom are rows
@@ -123,6 +123,8 @@ class RankInfo(Statistics[MDArray]):
         self.error_bound, self.digits = (
             x[..., 0] if fitted.is_vector else x for x in (bound, digits)
         )
+        self.data_error_bound = np.full(self.error_bound.shape, np.nan)
+        self.data_digits = self.data_error_bound.copy()
         self.history = max((part.history for part in parts), key=len, default=np.zeros(0))
 
     def _joined(self, name: str, *shape: int, dtype: type = float) -> Any:
