@@ -26,6 +26,7 @@ GROUPS = {
     "gpu-products": "gpu.products",
     "gpu-systems": "gpu.systems",
     "gpu-series": "gpu.series",
+    "gpu-fits": "gpu.fits",
     "windows": "gpu.windows",
     "tensorcore": "tensorcore.pages",
     "update-cpu": "update.tables",

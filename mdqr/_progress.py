@@ -130,8 +130,11 @@ def with_report(function: Callable[..., _T], arguments: dict[str, Any]) -> _T:
     kinds = signature(function).parameters.values()
     data = [arguments[each.name] for each in kinds if each.kind is each.POSITIONAL_ONLY]
     options = {
-        each.name: arguments[each.name] for each in kinds if each.kind is not each.POSITIONAL_ONLY
+        each.name: arguments[each.name]
+        for each in kinds
+        if each.kind not in (each.POSITIONAL_ONLY, each.VAR_KEYWORD)
     }
+    options |= next((arguments[each.name] for each in kinds if each.kind is each.VAR_KEYWORD), {})
     if progress is False:
         return function(*data, **{**options, "progress": None})
     reporter: Any = Bar(f"{name}: ") if progress is True else progress

@@ -115,6 +115,24 @@ ITEMS: dict[str, Item] = {
         "Jacobsen, Scullard, Guttmann 2016, 15 digits",
         lambda names: abs(names["line"][1]) / float(names["MU"]),
     ),
+    "nist_nonlinear": Item(
+        "five curves, each from two starts",
+        10,
+        "NIST StRD, certified values",
+        lambda names: 10.0 ** -min(v for (who, *_), v in names["digits"].items() if who == "mdqr"),
+    ),
+    "short_arc": Item(
+        "an orbit out of an hour of directions",
+        30,
+        "the orbit that made the directions",
+        lambda names: float((names["error"] / abs(names["TRUE"])).max()),
+    ),
+    "correlator": Item(
+        "six parameters of three exponentials, all data correlated",
+        50,
+        "the fit in octo-double",
+        lambda names: names["errors"]["qd"],
+    ),
     "cyclic_roots": Item(
         "64 coefficients of series of cyclic 7-roots",
         120,

@@ -27,6 +27,9 @@ _NAMED = ("numpy", "pandas", "scipy", "sklearn", "xarray")
 _AROUND = ("wrapper", "wrapped", "inner", "inner_f", "call", "func", "f", "fun")
 
 
+# Functions of `scipy.optimize` that have another name here.
+_FITS = {"leastsq": "least_squares", "fsolve": "root"}
+
 # Attributes of `numpy.ndarray` that an MDArray does not have.
 _LIMBS = "a.limbs.{name} describes the storage, float64 of shape (N, *shape)"
 _ABSENT = {
@@ -99,6 +102,11 @@ def _instead(caller: str) -> str | None:
         from mdqr import linalg
 
         return f"mdqr.linalg.{name}" if name in linalg.__all__ else None
+    if package == "scipy.optimize":
+        from mdqr import optimize
+
+        name = _FITS.get(name, name)
+        return f"mdqr.optimize.{name}" if name in optimize.__all__ else None
     return None
 
 
@@ -159,7 +167,10 @@ def complex_only(dtype: Any) -> type[complex]:
     if kind == np.complex128:
         return complex
     way = "xp.astype(a, xp.int64), xp = mdqr.array_api," if kind.kind in "iu" else "a.to_numpy()"
+    caller = _caller(sys._getframe(1))
+    instead = _instead(caller) if caller else None
+    hint = f"; {caller} asks for it: {instead} keeps the digits" if instead else ""
     raise TypeError(
         f"a.astype({kind}) would leave the precision of the array: {way} returns an array of "
-        "NumPy, a.astype(mdqr.dd) an MDArray of another precision"
+        f"NumPy, a.astype(mdqr.dd) an MDArray of another precision{hint}"
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -90,8 +90,17 @@ def evaluate(text: str, columns: Mapping[str, Values], precision: Precision) -> 
         If the text is not an expression, or has something else than columns, decimals, operators
         and `FUNCTIONS`.
     """
+    algebra = Algebra(
+        columns.__getitem__,
+        lambda decimal: constant(decimal, precision),
+        lambda x: Values(-x.value, x.error),
+        _OPERATORS,
+        _power,
+        _call,
+    )
     with np.errstate(all="ignore"):
-        return _value(parsed(text), text, columns, precision)
+        found: Values = value_of(parsed(text), text, algebra)
+    return found
 
 
 def parsed(text: str) -> ast.expr:
@@ -111,29 +120,56 @@ def names_in(text: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _value(
-    node: ast.expr, text: str, columns: Mapping[str, Values], precision: Precision
-) -> Values:
-    def of(part: ast.expr) -> Values:
-        return _value(part, text, columns, precision)
+class Algebra(NamedTuple):
+    """The meaning of an expression: values of names and constants, and operations."""
+
+    name: Callable[[str], Any]
+    constant: Callable[[str], Any]
+    negative: Callable[[Any], Any]
+    operators: Mapping[type, Callable[[Any, Any], Any]]
+    power: Callable[[Any, Any, ast.expr], Any]
+    call: Callable[[str, Any], Any]
+
+
+def value_of(node: ast.expr, text: str, algebra: Algebra) -> Any:
+    """Return the value of a tree.
+
+    Raises
+    ------
+    ExpressionError
+        If it has something else than names, decimals, operators and functions of one argument.
+    """
+
+    def of(part: ast.expr) -> Any:
+        return value_of(part, text, algebra)
 
     if isinstance(node, ast.Name):
-        return columns[node.id]
+        return algebra.name(node.id)
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        return constant(ast.get_source_segment(text.strip(), node) or "", precision)
+        return algebra.constant(ast.get_source_segment(text.strip(), node) or "")
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
         inner = of(node.operand)
-        return Values(-inner.value, inner.error) if isinstance(node.op, ast.USub) else inner
+        return algebra.negative(inner) if isinstance(node.op, ast.USub) else inner
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        return _power(of(node.left), of(node.right), node.right)
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        return _OPERATORS[type(node.op)](of(node.left), of(node.right))
+        return algebra.power(of(node.left), of(node.right), node.right)
+    if isinstance(node, ast.BinOp) and type(node.op) in algebra.operators:
+        return algebra.operators[type(node.op)](of(node.left), of(node.right))
     if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
-        return _call(_called(node.func), of(node.args[0]))
+        return algebra.call(_known(node.func), of(node.args[0]))
     raise ExpressionError(
         f"{shortened(ast.unparse(node))!r} has no meaning in a formula; there are columns, "
         f"numbers, + - * / **, I(...) and functions: {', '.join(FUNCTIONS)}"
     )
+
+
+def _known(function: ast.expr) -> str:
+    """Return the name of a known function."""
+    name = _called(function)
+    if name != "I" and name not in FUNCTIONS:
+        raise ExpressionError(
+            f"{shortened(name)!r} is no function of formulas; there are I, {', '.join(FUNCTIONS)}"
+        )
+    return name
 
 
 def _called(function: ast.expr) -> str:
@@ -153,10 +189,6 @@ def constant(text: str, precision: Precision) -> Values:
 def _call(name: str, x: Values) -> Values:
     if name == "I":
         return x
-    if name not in FUNCTIONS:
-        raise ExpressionError(
-            f"{shortened(name)!r} is no function of formulas; there are I, {', '.join(FUNCTIONS)}"
-        )
     result: MDArray = getattr(mdqr, name)(x.value)
     near = result.to_numpy()
     slope = np.abs(FUNCTIONS[name](x.value.to_numpy(), near))

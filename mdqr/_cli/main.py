@@ -1,4 +1,4 @@
-"""The command line: ``mdqr info``, ``mdqr lstsq`` and ``mdqr series``."""
+"""The command line: ``mdqr info``, ``mdqr lstsq``, ``mdqr fit`` and ``mdqr series``."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from typing import Any, NoReturn, TextIO
 import numpy as np
 
 import mdqr
+from mdqr._cli import curve as fit_command
+from mdqr._cli import curve_report
 from mdqr._cli import options as lstsq_options
 from mdqr._cli import series as series_command
 from mdqr._cli.columns import name_of
@@ -30,7 +32,7 @@ _BAD_INPUT = 2
 _NO_ANSWER = 1
 _INTERRUPTED = 130
 
-_DESCRIPTION = "Least squares and power series in more precision than float64 has."
+_DESCRIPTION = "Least squares, fits and power series in more precision than float64 has."
 _EXIT = "Exit code: 0, or 1 if there is no answer, 2 for bad input."
 
 
@@ -125,6 +127,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     lstsq.set_defaults(run=_lstsq)
     lstsq_options.add_options(lstsq)
+    fit = commands.add_parser(
+        "fit",
+        help="fit a curve that is not linear in its parameters",
+        description=fit_command.DESCRIPTION,
+        epilog=_EXIT,
+    )
+    fit.set_defaults(run=_fit)
+    fit_command.add_options(fit)
     series = commands.add_parser(
         "series",
         help="expand the solution of a polynomial system",
@@ -179,6 +189,19 @@ def _lstsq(options: argparse.Namespace) -> int:
     for path in written:
         _say(f"\nwritten to {printable(str(path))}\n", sys.stdout)
     return 0
+
+
+def _fit(options: argparse.Namespace) -> int:
+    with Bar() as bar:
+        found = fit_command.fitted(options, bar)
+    _say(f"{curve_report.text_of(found)}\n", sys.stdout)
+    for message in found.messages:
+        _say(f"mdqr: warning: {printable(_named(message, ()))}\n", sys.stderr)
+    for path in (options.output, options.plot):
+        if path is not None:
+            curve_report.write(path, found)
+            _say(f"\nwritten to {printable(str(path))}\n", sys.stdout)
+    return 0 if found.result.success else _NO_ANSWER
 
 
 def _series(options: argparse.Namespace) -> int:

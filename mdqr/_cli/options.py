@@ -29,12 +29,13 @@ def add_options(lstsq: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="delimited text, also compressed (.gz, .bz2, .xz); '-' is the standard input",
     )
-    _add_layout(lstsq.add_argument_group("the file"))
+    add_layout(lstsq.add_argument_group("the file"))
     _add_model(lstsq.add_argument_group("the model"))
     _add_results(lstsq.add_argument_group("results"))
 
 
-def _add_layout(group: argparse._ArgumentGroup) -> None:
+def add_layout(group: argparse._ArgumentGroup) -> None:
+    """Add the options of the layout of a file."""
     group.add_argument(
         "--header",
         action=argparse.BooleanOptionalAction,
@@ -251,14 +252,15 @@ def _level(text: str) -> float:
 
 
 def _output(text: str) -> Path:
-    return _ending(text, tuple(WRITERS))
+    return ending(text, tuple(WRITERS))
 
 
 def _plot(text: str) -> Path:
-    return _ending(text, plot.ENDINGS)
+    return ending(text, plot.ENDINGS)
 
 
-def _ending(text: str, endings: tuple[str, ...]) -> Path:
+def ending(text: str, endings: tuple[str, ...]) -> Path:
+    """Return the path of a file that must have one of some endings."""
     path = Path(text)
     if path.suffix.lower() not in endings:
         raise argparse.ArgumentTypeError(f"{text!r} must end in {', '.join(endings)}")

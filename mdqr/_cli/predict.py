@@ -12,6 +12,7 @@ from mdqr._cli.digits import STATISTIC_DIGITS
 from mdqr._cli.fit import Fit
 from mdqr._functions.elementwise import abs as absolute
 from mdqr._functions.elementwise import sqrt
+from mdqr._functions.statistics.student import t_quantile
 from mdqr._progress import Reporter
 
 
@@ -129,30 +130,3 @@ def _digits(values: MDArray, error: np.ndarray, most: int) -> np.ndarray:
     digits = np.floor(np.floor(np.log10(size)) + 1 - np.log10(2.0 * error))
     digits = np.where(error == 0, most, np.nan_to_num(digits, nan=0.0, neginf=0.0))
     return np.clip(digits, 0, most).astype(int)
-
-
-def t_quantile(level: float, degrees: int) -> float:
-    """Return t for which Student's distribution has the probability `level` in (-t, t).
-
-    The incomplete beta function of mpmath, solved for by bisection; NaN without a degree of
-    freedom.
-    """
-    if degrees < 1:
-        return float("nan")
-    from mpmath import betainc, mp
-
-    with mp.workdps(20):
-        half = mp.mpf(degrees) / 2
-
-        most = 1 - mp.mpf(repr(level))
-
-        def is_outside(t: float) -> bool:
-            x = degrees / (degrees + mp.mpf(t) ** 2)
-            return bool(betainc(half, 0.5, 0, x, regularized=True) > most)
-
-        low, high = 0.0, 1.0
-        while is_outside(high):
-            low, high = high, 2 * high
-        while (middle := (low + high) / 2) not in (low, high):
-            low, high = (middle, high) if is_outside(middle) else (low, middle)
-    return high

@@ -33,8 +33,8 @@ def report(file: str, fit: Fit) -> str:
     dropped = f", {fit.columns.dropped} rows dropped" if fit.columns.dropped else ""
     used = "" if problem.used_rows == rows else f" ({problem.used_rows} of positive weight)"
     size = (
-        f"{printable(file)}: {rows} rows{used}, {_counted(count, 'coefficient')}, "
-        f"{_counted(problem.degrees_of_freedom, 'degree')} of freedom{dropped}"
+        f"{printable(file)}: {rows} rows{used}, {counted(count, 'coefficient')}, "
+        f"{counted(problem.degrees_of_freedom, 'degree')} of freedom{dropped}"
     )
     if problem.weights is not None:
         size += ", weighted"
@@ -109,7 +109,8 @@ def _shown_estimates(fit: Fit) -> list[str]:
     ]
 
 
-def _counted(count: int, name: str) -> str:
+def counted(count: int, name: str) -> str:
+    """Return a number with a noun, in the plural where it is not one."""
     return f"{count} {name}" if count == 1 else f"{count} {name}s"
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 _FIRST_BITS = 128
 _MOST_BITS = 2**14  # and those of the coefficients; beyond, two values count as one
 UNIT: Sum = {frozenset(): Fraction(1)}
+_ROUNDED: dict[Any, tuple[float, ...]] = {}
+_MOST_ROUNDED = 256
 _BEYOND = 1200  # no double is as large as 2 to this power
 
 
@@ -27,8 +29,13 @@ def rounded(x: Constant, limbs: int) -> list[float]:
         first, last = (saturated(end, 1, exponent, limbs) for end in (low, high))
         return first if same_limbs(first, last) else None
 
-    found: list[float] = settled(x, alike, 53 * limbs + 64)
-    return found
+    # A function that is evaluated again and again has the same multiples of pi in it.
+    key = frozenset(x._terms.items()), frozenset(x._divisor.items()), limbs
+    if key not in _ROUNDED:
+        if len(_ROUNDED) >= _MOST_ROUNDED:
+            _ROUNDED.clear()
+        _ROUNDED[key] = tuple(settled(x, alike, 53 * limbs + 64))
+    return list(_ROUNDED[key])
 
 
 def between_doubles(x: Constant) -> Fraction:

@@ -227,7 +227,7 @@ def operands(*values: Any) -> Operands:
         return Operands(first._precision, first._complex, [x._block for x in values])
     if len(values) == 2 and (quick := _with_number(*values)) is not None:
         return quick
-    ops = promote(*values)
+    ops = real_arrays(*values) or promote(*values)
     front = planes.lead(ops.is_complex)
     shape = common_shape([block.shape[front:] for block in ops.blocks])
     return ops._replace(
@@ -250,6 +250,16 @@ def alike(values: tuple[Any, ...]) -> bool:
         ):
             return False
     return True
+
+
+def real_arrays(*values: Any) -> Operands | None:
+    """Return real arrays on the host, which need no conversion; None for others."""
+    blocks = []
+    for x in values:
+        if not isinstance(x, ArrayBase) or x._complex or not isinstance(x._block, np.ndarray):
+            return None
+        blocks.append(x._block)
+    return Operands(max(x._precision for x in values), False, blocks)
 
 
 def _with_number(x: Any, y: Any) -> Operands | None:

@@ -11,6 +11,7 @@ from functools import wraps
 from inspect import unwrap
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
+from mdqr._core.answers import answered
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import precisions_in, to_block, together, unwrapped
 from mdqr._docstrings import documented
@@ -49,6 +50,11 @@ def with_precision(function: Callable[_P, _R]) -> Callable[_P, _R]:
                 return plain(*arguments, **options)
             answer = as_precision(precision)
             return _rounded(plain(*_converted(arguments, places, answer), **options), answer)
+        except TypeError:
+            # Here, so that arrays do not pay for the question.
+            if (other := answered(function, arguments)) is None:
+                raise
+            return cast("_R", other)
         except MemoryError as error:
             raise explained(function, arguments, error) from None
 

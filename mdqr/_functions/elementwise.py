@@ -9,7 +9,7 @@ import numpy as np
 from mdqr._backend import for_block
 from mdqr._backend.host import values
 from mdqr._core.base import ArrayBase
-from mdqr._core.promotion import Operands, alike, operands
+from mdqr._core.promotion import Operands, alike, common_shape, operands, real_arrays
 from mdqr._core.with_precision import with_precision
 from mdqr._docstrings import NEW_ARRAY, REAL_FUNCTION, REAL_PAIR, documented
 from mdqr._errors import advised
@@ -362,7 +362,11 @@ def _binary(op: str, x: Any, y: Any) -> MDArray:
         kind = Kind(x._precision.limbs, x._complex)
         array: MDArray = x._like(for_block(x._block).binary(op, x._block, y._block, kind=kind))
         return array
-    ops = operands(x, y)
+    ops = real_arrays(x, y)
+    if ops is None:
+        ops = operands(x, y)
+    else:
+        common_shape([block.shape[1:] for block in ops.blocks])  # the backend broadcasts
     x_block, y_block = ops.blocks
     return ops.wrap(_binary_block(op, x_block, y_block, ops, None))
 

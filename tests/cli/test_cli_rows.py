@@ -15,7 +15,7 @@ import scipy.stats
 from cli_runs import exact_fit, last_place, write
 
 import mdqr
-from mdqr._cli.predict import t_quantile
+from mdqr._functions.statistics.student import t_quantile
 
 
 @pytest.fixture

@@ -30,8 +30,12 @@ def same(ours, theirs, rtol=1e-6):
 
 @pytest.mark.parametrize("index", range(len(FAMILIES) * len(KINDS)))
 def test_no_digit_of_a_known_minimum_is_claimed_too_much(index):
-    verdict, _ = judge(draw(7, index), mdqr.qd)
-    assert verdict in ("full", "partial", "another minimum")
+    fit = draw(7, index)
+    verdict, _ = judge(fit, mdqr.qd)
+    # The point that is a minimum for small residuals may be a saddle for large ones.
+    allowed = {"zero": ["full"], "small": ["full"], "dependent": ["singular"]}
+    assert verdict != "false"
+    assert verdict in allowed.get(fit.kind, [verdict])
 
 
 @given(index=st.integers(0, 10**6), precision=st.sampled_from([mdqr.dd, mdqr.qd]))

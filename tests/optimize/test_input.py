@@ -39,7 +39,10 @@ WRONG = {
     "fun is no function": (lambda: ls(3), TypeError, "`fun` must be callable"),
     "f is no function": (lambda: cf("a*x"), TypeError, "`f` must be callable"),
     "complex start": (lambda: ls(x0=[1j, 1]), ValueError, "`x0` must be real"),
-    "start with two axes": (lambda: ls(x0=[[3, 1]]), ValueError, "at most 1 dimension"),
+    "a batch of one that has no axis for it": (
+        lambda: ls(lambda b: mdqr.ones(6, precision=mdqr.dd), x0=[[3, 1]]), ValueError,
+        "the function must broadcast"
+    ),
     "empty start": (lambda: ls(x0=[]), ValueError, "`x0` is empty"),
     "NaN in the start": (lambda: ls(x0=[np.nan, 1]), ValueError, "`x0` is not finite"),
     "text in the start": (lambda: ls(x0=["a", "1"]), ValueError, "does not hold numbers"),
@@ -53,6 +56,38 @@ WRONG = {
     ),
     "equal bounds": (lambda: ls(bounds=([3, 0], [3, 5])), ValueError, "leave it out of x0"),
     "NaN bounds": (lambda: ls(bounds=(np.nan, 5)), ValueError, "must not be NaN"),
+    "text in ydata": (lambda: cf(y=["a"] * 6), ValueError, "`ydata` does not hold numbers"),
+    "text in xdata": (lambda: cf(x=["a"] * 6), ValueError, "`xdata` does not hold numbers"),
+    "text in sigma": (lambda: cf(sigma=["a"] * 6), ValueError, "`sigma` does not hold numbers"),
+    "text in bounds": (lambda: cf(bounds="ab"), ValueError, "`bounds.0.` does not hold numbers"),
+    "ydata is a dict": (lambda: cf(y={"y": 1}), TypeError, "`ydata` does not hold numbers"),
+    "no data": (lambda: cf(y=None), TypeError, "`ydata` does not hold numbers"),
+    "ragged data": (lambda: cf(y=[[1, 2], [3]]), ValueError, "`ydata` does not hold numbers"),
+    "masked data": (
+        lambda: cf(y=np.ma.array(X, mask=X > 3)), TypeError, "`ydata` .*a masked array"
+    ),
+    "decimals without a precision": (
+        lambda: cf(lambda x, a: a * x, X, ["3"] * 6, [1]), TypeError, "precision=mdqr.qd"
+    ),
+    "a frame of one column": (
+        lambda: cf(y=np.ones((6, 1))), ValueError, "leading axes of `ydata` are a batch"
+    ),
+    "a complex sigma": (lambda: cf(sigma=1j * np.ones(6)), ValueError, "`sigma` must be real"),
+    "sigma that is not symmetric": (
+        lambda: cf(sigma=np.eye(6) + np.eye(6, k=1)), ValueError, "`sigma` is not symmetric"
+    ),
+    "a complex jac": (
+        lambda: ls(jac=lambda b: 1j * np.ones((6, 2))), ValueError, "`jac` is complex"
+    ),
+    "f_scale is a text": (
+        lambda: ls(loss="huber", f_scale="1"), ValueError, "`f_scale` must be positive"
+    ),
+    "args is a number": (lambda: ls(args=3), TypeError, "`args` must be a tuple"),
+    "kwargs is a list": (lambda: ls(kwargs=[1]), TypeError, "`kwargs` a dict"),
+    "linear is a fraction": (lambda: ls(linear=[0.5]), ValueError, "`linear` must be different"),
+    "linear is a name": (lambda: ls(linear=["a"]), ValueError, "`linear` must be different"),
+    "a text returned": (lambda: ls(lambda b: "abc"), TypeError, "the function returned str"),
+    "a dict returned": (lambda: ls(lambda b: {}), TypeError, "the function returned dict"),
     "complex bounds": (lambda: ls(bounds=(1j, 5)), ValueError, "`bounds` must be real"),
     "infeasible start": (lambda: ls(bounds=(0, 2)), ValueError, "`x0` is infeasible: x\\[0\\]"),
     "infeasible p0": (lambda: cf(bounds=(0, 2)), ValueError, "`x0` is infeasible: a "),
@@ -84,7 +119,10 @@ WRONG = {
         lambda: ls(lambda b: mdqr.log(-b)), ValueError, "not finite in the initial point"
     ),
     "precision": (lambda: ls(precision="xd"), ValueError, "precision must be one of"),
-    "ydata with two axes": (lambda: cf(y=[[1, 2]]), ValueError, "`ydata` must have one axis"),
+    "ydata without an axis": (lambda: cf(y=3.0), ValueError, "`ydata` must have one axis"),
+    "ydata that is a batch of other sets": (
+        lambda: cf(y=[[1, 2]]), ValueError, "leading axes of `ydata` are a batch"
+    ),
     "no ydata": (lambda: cf(x=[], y=[]), ValueError, "`ydata` must not be empty"),
     "xdata of another size": (lambda: cf(x=X[:4]), ValueError, "6 observations"),
     "NaN in ydata": (lambda: cf(y=[np.nan] * 6), ValueError, "`ydata` must not contain infs"),
@@ -141,6 +179,33 @@ def test_a_parameter_without_effect():
     with pytest.warns(mdqr.PrecisionWarning, match="b has no effect"):
         found = cf(lambda x, a, b: a * mdqr.exp(-x) + 0 * b)
     assert (found.info.digits == 0).all()
+
+
+def test_frames_and_series_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"x": X, "y": Y.to_numpy()})
+    wanted = cf(y=Y.to_numpy(), precision=mdqr.dd).popt
+    start = pandas.Series({"a": 3.0, "b": 1.0})
+    assert mdqr.array_equal(cf(x=frame.x, y=frame["y"], p0=start, precision=mdqr.dd).popt, wanted)
+    rows = cf(lambda x, a, b: decay(x[:, 0], a, b), frame[["x"]], frame["y"], precision=mdqr.dd)
+    assert mdqr.array_equal(rows.popt, wanted)
+    texts = cf(x=frame.x, y=pandas.Series(Y.to_strings().tolist()), precision=mdqr.dd).popt
+    assert mdqr.allclose(texts, cf(precision=mdqr.dd).popt, rtol=1e-29)
+    with pytest.raises(ValueError, match="`ydata` must not contain infs or NaNs"):
+        cf(x=frame.x, y=frame["y"].where(frame["y"] > 1))
+
+
+def test_scipys_functions_name_ours():
+    import scipy.optimize
+
+    for name, call in {
+        "curve_fit": lambda: scipy.optimize.curve_fit(decay, X, Y, [3, 1]),
+        "least_squares": lambda: scipy.optimize.least_squares(residuals, Y[:2]),
+    }.items():
+        with pytest.raises(TypeError, match=f"mdqr.optimize.{name} keeps the digits"):
+            call()
+    with pytest.raises(TypeError, match=r"mdqr\.optimize\.least_squares keeps the digits"):
+        scipy.optimize.leastsq(residuals, Y[:2])
 
 
 def test_no_minimum():

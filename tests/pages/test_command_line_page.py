@@ -94,7 +94,7 @@ def test_an_option_is_told_with_value_help_and_notes(built):
     [
         (":::{command} lstsq\n\n--no-such\n: x\n:::", "nothing here is called --no-such"),
         (":::{command} lstsq\n:group: no such\n:::", "has no group 'no such'"),
-        (":::{command} fit\n:::", "no command 'fit'"),
+        (":::{command} train\n:::", "no command 'train'"),
     ],
 )
 def test_what_the_parser_has_not_is_refused(built, tmp_path, directive, message):

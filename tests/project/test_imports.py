@@ -60,7 +60,10 @@ LATER = {
         "mdqr.linalg": "it is loaded when it is asked for",
         "mdqr.array_api._namespace": "it is loaded when it is asked for",
     },
-    "mdqr._array.refusals": {"mdqr.linalg": "it is loaded when it is asked for"},
+    "mdqr._array.refusals": {
+        "mdqr.linalg": "it is loaded when it is asked for",
+        "mdqr.optimize": "it is loaded when it is asked for",
+    },
     "mdqr._array.tables": {"mdqr.linalg": "it is loaded when it is asked for"},
     "mdqr._backend": {"mdqr._backend.cuda.backend": "CUDA is loaded for the first array on a GPU"},
     "mdqr._functions.polynomials": {
@@ -68,6 +71,7 @@ LATER = {
         "mdqr.linalg._solve.lstsq": "polyfit is lstsq, which lies above",
     },
     "mdqr._cli.digits": {"mdqr.linalg": "help and faults of the command line do not wait for it"},
+    "mdqr._cli.curve": {"mdqr.optimize": "help and faults of the command line do not wait for it"},
     "mdqr._cli.fit": {"mdqr.linalg": "help and faults of the command line do not wait for it"},
     "mdqr._cli.series": {
         "mdqr.series": "help and faults of the command line do not wait for it",
@@ -131,8 +135,9 @@ SMALLER_FILES = {
     "mdqr/_backend/float_panels.py": "sizes that NumPy's and CUDA's panels share",
     "mdqr/optimize/_model/noise.py": "one measurement, under derivatives and solver",
     "mdqr/optimize/_solver/linear.py": "what the descent solves for",
-    "mdqr/optimize/_solver/problem.py": "what all parts of the solver share",
     "mdqr/quadrature/_rule.py": "what the function returns",
+    "mdqr/_core/answers.py": "a protocol, between functions and types that answer them",
+    "mdqr/_functions/statistics/student.py": "one quantile, for fits and the command line",
     "mdqr/series/_analysis/units.py": "the unit that radii and approximants share",
     "mdqr/series/_arithmetic/convert.py": "what series are to a reader",
     "mdqr/series/_solver/newton.py": "one algorithm, the check of another",

@@ -55,9 +55,12 @@ PROMISED = {
     """,
     "mdqr.series": "System PowerSeries newton_series pade radius track plot",
     "mdqr.series.plot": "coefficients domb_sykes poles convergence",
-    "mdqr.optimize": "least_squares curve_fit OptimizeResult CurveFitResult FitInfo",
     "mdqr.approx": "AAA",
     "mdqr.quadrature": "gauss QuadratureInfo QuadratureRule",
+    "mdqr.optimize": """
+        least_squares curve_fit root lsq_linear nnls
+        OptimizeResult CurveFitResult FitInfo RootInfo NNLSResult Prediction
+    """,
     "mdqr.plot": "digits singular_values poles refinement residuals convergence",
     "mdqr.tensorcore": "qr orthogonalize lstsq lowrank blocked_householder",
     "mdqr.random": "uniform normal",
@@ -249,6 +252,9 @@ CALLS = {
     "mdqr.linalg.UpdatableLstsq": "a b",
     "mdqr.optimize.least_squares": "fun x0 jac bounds",
     "mdqr.optimize.curve_fit": "f xdata ydata p0 sigma absolute_sigma check_finite bounds method",
+    "mdqr.optimize.root": "fun x0 args method jac tol callback options",
+    "mdqr.optimize.lsq_linear": "A b bounds method tol",
+    "mdqr.optimize.nnls": "A b",
     "mdqr.random.uniform": "shape",
     "mdqr.testing.matrix": "kind m n",
 }

@@ -86,11 +86,23 @@ def box_of(name: str, bounds: Any, n: int, precision: Precision) -> Box:
 SIDES = ("lower", "upper")
 
 
-def _side(name: str, side: str, value: Any, n: int, precision: Precision) -> MDArray:
+def numbers(name: str, what: str, value: Any, precision: Precision) -> MDArray:
+    """Return an argument as an array.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it holds something else than numbers; the message names the argument.
+    """
     try:
-        bound = mdqr.array(value, precision=precision)
+        return mdqr.array(value, precision=precision)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{name}: `bounds`: the {side} ones are not numbers ({error})") from None
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name}: `{what}` does not hold numbers ({error})") from None
+
+
+def _side(name: str, side: str, value: Any, n: int, precision: Precision) -> MDArray:
+    bound = numbers(name, f"bounds[{SIDES.index(side)}]", value, precision)
     if bound.is_complex:
         raise ValueError(f"{name}: `bounds` must be real; the {side} ones are complex")
     if bound.ndim > 1 or bound.size not in (1, n):

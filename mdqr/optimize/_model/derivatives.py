@@ -24,6 +24,7 @@ from mdqr.optimize._model.function import Function
 from mdqr.optimize._model.noise import Noise
 
 _HALF = 6  # points on a side of a central difference
+_SHORTER = 4  # lengths of central differences that are tried
 
 
 class Jacobian(NamedTuple):
@@ -73,32 +74,67 @@ class Differences:
         found = ((values - r) / lengths[:, None]).T
         return r, Jacobian(found, 2.0 * np.asarray(noise)[..., None] / np.abs(steps))
 
+    def near(
+        self, x: MDArray, r: MDArray | None, sizes: np.ndarray, unit: float
+    ) -> tuple[MDArray, np.ndarray]:
+        """Return the residuals and their Jacobian in float64; x is in dd."""
+        self.njev += 1
+        steps = sizes * _power(unit, 1, 2)
+        steps = steps * self.box.signs(x, steps)
+        n, first = x.shape[0], int(r is None)
+        moves = np.zeros((first + n, n))
+        moves[first:].flat[:: n + 1] = steps
+        values = self.function.at_all(x + mdqr.array(moves, precision=x.precision), x.precision)
+        r = values[0] if r is None else r
+        limbs, base = values.limbs[:, first:], r.limbs[:, None]
+        # Leading limbs cancel; what they leave is rounded once.
+        change = (limbs[0] - base[0]) + (limbs[1] - base[1])
+        return r, (change / steps[:, None]).T
+
     def central(
         self, x: MDArray, sizes: np.ndarray, unit: float, noise: np.ndarray
     ) -> Jacobian | None:
-        """Return the Jacobian by differences of high order, or None where the box is too narrow."""
+        """Return the Jacobian by differences of high order, or None where the box is too narrow.
+
+        Steps are shortened until rounding errors prevail, or shorter ones are not better.
+        """
         self.njev += 1
-        order, n = 2 * _HALF, x.shape[0]
-        h = sizes * _power(unit, 1, order + 1)
-        near = x.to_numpy()
+        best: Jacobian | None = None
+        h = sizes * _power(unit, 1, 2 * _HALF + 1)
+        for _ in range(_SHORTER):
+            found = self._central(x, h, noise)
+            if found is not None:
+                rounding = 2.0 * noise[:, None] / h
+                if best is None or np.sum(found.errors) < np.sum(best.errors):
+                    best = found
+                if np.sum(found.errors) <= 64.0 * np.sum(rounding):
+                    break
+            h = h * 0.25
+        return best
+
+    def _central(self, x: MDArray, h: np.ndarray, noise: np.ndarray) -> Jacobian | None:
+        """Return the Jacobian by differences over h, None where these leave the box."""
+        order, n, near = 2 * _HALF, x.shape[0], x.to_numpy()
         if np.any(near - _HALF * h < self.box.low) or np.any(near + _HALF * h > self.box.high):
             return None
         offsets = np.concatenate([np.arange(1, _HALF + 1), -np.arange(1, _HALF + 1)])
         moves = offsets[:, None, None] * np.diag(h)
         points = (x + mdqr.array(moves.reshape(-1, n), precision=x.precision)).reshape(-1, n)
         values = self.function.at_all(points, x.precision).reshape(order, n, -1)
-        odd = (values[:_HALF] - values[_HALF:]) / mdqr.array(2.0 * h, precision=x.precision)[
-            :, None
-        ]
-        found, lower = (
+        lengths = mdqr.array(2.0 * h, precision=x.precision)[:, None]
+        odd = (values[:_HALF] - values[_HALF:]) / lengths
+        found, lower, lowest = (
             (mdqr.array(list(_weights(half)), precision=x.precision)[:, None, None] * odd[:half])
             .sum(axis=0)
             .T
-            for half in (_HALF, _HALF - 1)
+            for half in (_HALF, _HALF - 1, _HALF - 2)
         )
-        # The formula of the next lower order is wrong by more than this one.
-        errors = np.abs((found - lower).to_numpy()) + 2.0 * noise[:, None] / h
-        return Jacobian(found, errors)
+        # Errors of formulas of rising order fall by the factor of their differences.
+        last, before = np.abs((found - lower).to_numpy()), np.abs((lower - lowest).to_numpy())
+        factor = np.divide(last, before, out=np.zeros_like(last), where=before > 0)
+        factor = np.minimum(factor, 0.9)
+        errors = 2.0 * last * np.maximum(1.0, factor / (1.0 - factor)) + 2.0 * noise[:, None] / h
+        return Jacobian(found, np.where(np.isfinite(errors), errors, np.inf))
 
     def second(
         self, x: MDArray, r: MDArray, sizes: np.ndarray, unit: float
@@ -155,6 +191,13 @@ class Given(Differences):
         errors = 16.0 * max(unit, x.precision.eps) * np.abs(found.to_numpy())
         return r, Jacobian(found, errors)
 
+    def near(
+        self, x: MDArray, r: MDArray | None, sizes: np.ndarray, unit: float
+    ) -> tuple[MDArray, np.ndarray]:
+        """Return the residuals and the caller's Jacobian in float64."""
+        r, found = self.jacobian(x, r, sizes, unit)
+        return r, found.values.to_numpy()
+
     def central(
         self, x: MDArray, sizes: np.ndarray, unit: float, noise: np.ndarray
     ) -> Jacobian | None:
@@ -182,6 +225,8 @@ class Given(Differences):
         self.njev += 1
         found = self._jac(x, x.precision)
         shape = (self.function.count, x.shape[0])
+        if found.is_complex and not self.function.is_complex:
+            raise ValueError(f"{self.function.name}: `jac` is complex, and the residuals are real")
         if found.is_complex:
             found = mdqr.concatenate([found.real, found.imag])
             shape = (2 * shape[0], shape[1])

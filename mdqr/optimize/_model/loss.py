@@ -89,6 +89,6 @@ def loss_of(name: str, loss: Any, f_scale: Any) -> Loss:
         raise ValueError(
             f"{name}: `loss` must be one of {', '.join(map(repr, _LOSSES))}; got {loss!r}"
         )
-    if not f_scale > 0:
+    if isinstance(f_scale, str) or not f_scale > 0:
         raise ValueError(f"{name}: `f_scale` must be positive; got {f_scale!r}")
     return Loss(loss, _LOSSES[loss], f_scale)

@@ -16,10 +16,10 @@ from mdqr._precision import Precision
 from mdqr.optimize._model.box import Box
 from mdqr.optimize._model.function import Function
 
-_ORDER = 5
-_GOLDEN = 0.618034  # its multiples, modulo 1, are far apart
+ORDER = 5
+GOLDEN = 0.618034  # its multiples, modulo 1, are far apart
 # By how much rounding errors may exceed eps: those of exp, powers and long sums.
-_EXPECTED = 2.0**14
+EXPECTED = 2.0**14
 
 
 class Noise(NamedTuple):
@@ -34,33 +34,33 @@ class Noise(NamedTuple):
 
     def exceeds(self, precision: Precision) -> bool:
         """Return True if the function is less precise than its parameters."""
-        return self.unit > _EXPECTED * precision.eps
+        return self.unit > EXPECTED * precision.eps
 
 
 def measure(
     function: Function, x: MDArray, sizes: np.ndarray, box: Box, precision: Precision
 ) -> Noise:
     """Return the rounding errors of a function near a point, from six evaluations."""
-    n, h = x.shape[0], 2.0 ** -(precision.bits // _ORDER + 20)
+    n, h = x.shape[0], 2.0 ** -(precision.bits // ORDER + 20)
     # Of 41 bits: multiples are exact, so that points are equally spaced, but not where a function
     # rounds its parameters to float64.
-    steps = h * sizes * (1.0 + np.round(2.0**40 * (_GOLDEN * (1.0 + np.arange(n)) % 1.0)) / 2.0**40)
-    steps = steps * box.signs(x, (_ORDER + 1) * steps)
-    points = x[None] + np.arange(_ORDER + 1.0)[:, None] * steps
+    steps = h * sizes * (1.0 + np.round(2.0**40 * (GOLDEN * (1.0 + np.arange(n)) % 1.0)) / 2.0**40)
+    steps = steps * box.signs(x, (ORDER + 1) * steps)
+    points = x[None] + np.arange(ORDER + 1.0)[:, None] * steps
     r = function.at_all(points, precision)
     difference = r
-    for _ in range(_ORDER):
+    for _ in range(ORDER):
         difference = difference[1:] - difference[:-1]
     rough = np.abs(difference.to_numpy()[0])
     near = r.to_numpy()
-    slope = np.abs((r[_ORDER] - r[0]).to_numpy()) / (_ORDER * h)
+    slope = np.abs((r[ORDER] - r[0]).to_numpy()) / (ORDER * h)
     size = np.max(np.abs(near), axis=0) + slope
     if not np.isfinite(rough).all():
         return Noise(precision.eps * np.nan_to_num(size), precision.eps)
     largest = float(np.max(size, initial=0.0))
     unit = float(np.max(rough, initial=0.0)) / 16.0 / largest if largest > 0 else 0.0
     unit = max(unit, precision.eps)
-    floor = (unit if unit > _EXPECTED * precision.eps else precision.eps) * size
+    floor = (unit if unit > EXPECTED * precision.eps else precision.eps) * size
     return Noise(np.maximum(rough / 4.0, 4.0 * floor), unit)
 
 

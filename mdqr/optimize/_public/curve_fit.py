@@ -12,12 +12,18 @@ import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import warn_of_precision
 from mdqr._precision import PRECISIONS, Precision
+from mdqr._progress import Progress, Report, with_report
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
 from mdqr.linalg import LinAlgError, cholesky, solve_triangular
 from mdqr.linalg._shared.operands import data_precision, entry_unit, gather
+from mdqr.optimize._enclosure.ball import enclosed
+from mdqr.optimize._enclosure.jet import Jet, vector
+from mdqr.optimize._model.box import numbers
 from mdqr.optimize._model.function import Function
+from mdqr.optimize._public.curves import fit_curves
 from mdqr.optimize._public.least_squares import (
+    Exact,
     as_values,
     jac_of,
     problem_of,
@@ -62,6 +68,21 @@ class _Data:
             return solve_triangular(factor, columns, lower=True).T.reshape(rows.shape)
         return rows
 
+    def values(self, f: Callable[..., Any]) -> Callable[[Any, Precision], Any]:
+        """Return the values of the curve as a function of its parameters and a precision."""
+        return lambda b, precision: f(self.at(precision)[0], *b)
+
+    def enclosed(self, f: Callable[..., Any]) -> Callable[[Jet], Jet] | None:
+        """Return the weighted residuals as a function of enclosures; None for correlated ones."""
+
+        def residuals(b: Jet) -> Jet:
+            exact = isinstance(self._x, MDArray)
+            x = Jet(enclosed(self._x, b.precision)) if exact else self._x
+            values = vector(f(x, *b), b) - self._y
+            return values if self._root is None else values / self._root
+
+        return residuals if self._factor is None else None
+
 
 @experimental
 def curve_fit(
@@ -84,6 +105,8 @@ def curve_fit(
     callback: Callable[[OptimizeResult], Any] | None = None,
     linear: Sequence[int | str] | None = None,
     precision: PrecisionLike | None = None,
+    verified: bool = False,
+    progress: Progress = None,
     **others: Any,
 ) -> Any:
     """Fit a curve to data by nonlinear least squares, to all digits of a precision.
@@ -97,7 +120,10 @@ def curve_fit(
     xdata : array_like
         Where the curve is observed, ``(m,)``, ``(k, m)``, or an object that `f` understands.
     ydata : array_like
-        The observations, ``(m,)``.
+        The observations, ``(m,)``; of a batch of data sets ``(..., m)``. `xdata` may then have that
+        shape, too, and `p0` leading axes. All problems are evaluated in one call, with parameters
+        of shape ``(k, b, 1)``: `f` must broadcast. `bounds`, `jac`, `x_scale`, `loss`, `max_nfev`
+        and `callback` are for one problem.
     p0 : array_like, optional
         The starting point; by default ones, or within bounds, for the parameters in the signature
         of `f`.
@@ -112,8 +138,9 @@ def curve_fit(
         Lower and upper bounds, or an object with `lb` and `ub`.
     method : None, optional
         Only None: mdqr has one method.
-    jac : callable, optional
-        Called as `f`; returns the derivatives ``(m, n)`` by the parameters.
+    jac : callable or "series", optional
+        Called as `f`; returns the derivatives ``(m, n)`` by the parameters. Others: see
+        `least_squares`.
     full_output : bool, optional
         Whether to return ``(popt, pcov, infodict, mesg, ier)``.
     x_scale, loss, f_scale, max_nfev, callback : optional
@@ -122,13 +149,18 @@ def curve_fit(
         Parameters, by index or name, in which `f` is linear. By default they are found.
     precision : Precision or str, optional
         The precision of the result; by default the highest of the data and `p0`.
+    verified : bool, optional
+        Whether to prove the minimum; see `least_squares`. `xdata` is then an enclosure, too.
+    progress : callable or bool, optional
+        Called as ``progress(stage, done, total)`` after each step; True shows a bar.
     **others
         Options that are not needed; they raise TypeError.
 
     Returns
     -------
     CurveFitResult
-        ``(popt, pcov)``, with `info` and `result`; with `full_output` five values, as SciPy's.
+        ``(popt, pcov)``, with `info` and `result`; with `full_output` five values, as SciPy's. Of a
+        batch, arrays have its shape in front, and `result.status` is the end of each problem.
 
     Raises
     ------
@@ -159,31 +191,38 @@ def curve_fit(
     >>> fit.info.standard_errors().to_numpy().round(7).tolist()
     [6.7020783, 1.87e-05]
     """
+    if not (progress is None or isinstance(progress, Report)):
+        return with_report(curve_fit, locals())
     _check_call(f, method, others)
     names = _parameters(f)
+    linear = _indices(linear, names)
+    observed = numbers(NAME, "ydata", ydata, PRECISIONS[-1])
+    if observed.ndim > 1:
+        one = (bounds, jac, x_scale, loss, max_nfev, callback, verified or None, progress)
+        start, work = start_of(NAME, _start(p0, bounds, names), precision, batch=True)
+        work = max(work, *(_precision_of(data, precision) for data in (xdata, ydata)))
+        weights = (sigma, absolute_sigma, check_finite)
+        fits = fit_curves(f, xdata, observed, start, weights, linear, work, one)
+        return _output(fits.result, fits, full_output)
     data, y, unit, held = _data(xdata, ydata, sigma, check_finite, precision)
     start, work = start_of(NAME, _start(p0, bounds, names), precision)
     work = max(work, held) if precision is None else work
-    names = names if len(names) == start.size else [f"p[{j}]" for j in range(start.size)]
-    _check_values(f, data, start, y.shape[0])
+    names = _check_values(f, data, start, y.shape[0], names)
+    exact = Exact(_derivative(jac, data), data.values(f), data.weighted, data.enclosed(f))
     problem = problem_of(
-        Function(NAME, lambda b, p: f(data.at(p)[0], *b), data.residuals),
-        start,
-        work,
-        _derivative(jac, data),
-        bounds,
-        names=names,
-        x_scale=x_scale,
-        loss=loss,
-        f_scale=f_scale,
-        max_nfev=max_nfev,
-        callback=callback,
-        linear=_indices(linear, names),
-    )
-    errors = _rounded(data, y, unit)
-    result = result_of(problem, solve(problem, start.astype(mdqr.dd)), data_errors=errors,
-                       total=_total(data, y, work))  # fmt: skip
-    return _output(result, _covariance(result, absolute_sigma, work), full_output)
+        Function(NAME, data.values(f), data.residuals), start, work, exact, jac, bounds,
+        names=names, x_scale=x_scale, loss=loss, f_scale=f_scale, max_nfev=max_nfev,
+        callback=callback, linear=linear, verified=verified, progress=progress,
+    )  # fmt: skip
+    outcome = solve(problem, start.astype(mdqr.dd))
+    result = result_of(problem, outcome, _rounded(data, y, unit), _total(data, y, work))
+    return _output(result, _fit_of(result, absolute_sigma, work), full_output)
+
+
+def _fit_of(result: OptimizeResult, absolute_sigma: bool, work: Precision) -> CurveFitResult:
+    fit = CurveFitResult(result.x, _covariance(result, absolute_sigma, work))
+    fit.info, fit.result, fit.absolute_sigma = result.info, result, bool(absolute_sigma)
+    return fit
 
 
 def _check_call(f: Any, method: Any, others: Mapping[str, Any]) -> None:
@@ -196,14 +235,18 @@ def _check_call(f: Any, method: Any, others: Mapping[str, Any]) -> None:
         raise ValueError(f"{NAME}: there is one method; leave method={method!r} out")
 
 
-def _output(result: OptimizeResult, pcov: MDArray, full_output: bool) -> Any:
+def _output(result: OptimizeResult, fit: CurveFitResult, full_output: bool) -> Any:
     """Return two values, or SciPy's five."""
     if full_output:
         info = {"nfev": result.nfev, "fvec": result.fun}
-        return result.x, pcov, info, result.message, 1 if result.success else 5
-    found = CurveFitResult(result.x, pcov)
-    found.info, found.result = result.info, result
-    return found
+        return *fit, info, result.message, 1 if np.all(result.success) else 5
+    return fit
+
+
+def _precision_of(data: Any, precision: PrecisionLike | None) -> Precision:
+    """Return the precision asked for, or the one of an array."""
+    is_array = isinstance(data, (list, tuple, range)) or hasattr(data, "__array__")
+    return gather(data if is_array else 0.0, precision=precision).precision
 
 
 def _derivative(jac: Any, data: _Data) -> Callable[[MDArray, Precision], MDArray] | None:
@@ -255,7 +298,7 @@ def _data(
 ) -> tuple[_Data, MDArray, float, Precision]:
     """Return the data in the highest precision, the unit of y, and the precision of the data."""
     top = PRECISIONS[-1]
-    y = mdqr.array(ydata, precision=top)
+    y = numbers(NAME, "ydata", ydata, top)
     if y.ndim != 1:
         raise ValueError(f"{NAME}: `ydata` must have one axis; got shape {y.shape}")
     if not y.size:
@@ -264,7 +307,7 @@ def _data(
     unit = entry_unit(ydata, data_precision(ydata, held))
     x: Any = xdata
     if isinstance(xdata, (list, tuple, range, MDArray, np.ndarray)) or hasattr(xdata, "__array__"):
-        x = mdqr.array(xdata, precision=top)
+        x = numbers(NAME, "xdata", xdata, top)
         held = max(held, gather(xdata, precision=precision).precision)
         if x.ndim and x.shape[-1] != y.size and x.shape[0] != y.size:
             raise ValueError(
@@ -279,16 +322,20 @@ def _data(
                 )
     root = factor = None
     if sigma is not None:
-        root, factor = _weights(mdqr.array(sigma, precision=top), y.size)
+        root, factor = _weights(numbers(NAME, "sigma", sigma, top), y.size)
     return _Data(x, y, root, factor), y, unit, held
 
 
 def _weights(sigma: MDArray, m: int) -> tuple[MDArray | None, MDArray | None]:
+    if sigma.is_complex:
+        raise ValueError(f"{NAME}: `sigma` must be real")
     if sigma.ndim < 2 and sigma.size in (1, m):
         if not bool(((sigma > 0) & mdqr.isfinite(sigma)).all()):
             raise ValueError(f"{NAME}: `sigma` must be positive and finite")
         return sigma, None
     if sigma.shape == (m, m):
+        if not mdqr.array_equal(sigma, sigma.T):
+            raise ValueError(f"{NAME}: `sigma` is not symmetric: a covariance matrix must be")
         try:
             return None, cholesky(sigma)
         except LinAlgError:
@@ -300,8 +347,10 @@ def _weights(sigma: MDArray, m: int) -> tuple[MDArray | None, MDArray | None]:
     )
 
 
-def _check_values(f: Callable[..., Any], data: _Data, start: MDArray, m: int) -> None:
-    """Refuse values of the curve of another shape than the observations."""
+def _check_values(
+    f: Callable[..., Any], data: _Data, start: MDArray, m: int, names: list[str]
+) -> list[str]:
+    """Refuse values of another shape than the observations; return names of the parameters."""
     x = data.at(mdqr.dd)[0]
     values = f(x, *start.astype(mdqr.dd))
     shape = values.shape if isinstance(values, MDArray) else np.shape(values)
@@ -310,6 +359,7 @@ def _check_values(f: Callable[..., Any], data: _Data, start: MDArray, m: int) ->
             f"{NAME}: `f` returned values of shape {tuple(shape)} for {m} observations; it must be "
             f"({m},)"
         )
+    return names if len(names) == start.size else [f"p[{j}]" for j in range(start.size)]
 
 
 def _indices(linear: Sequence[int | str] | None, names: list[str]) -> list[int] | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,12 +12,16 @@ import mdqr
 from mdqr._array.array import MDArray
 from mdqr._core.promotion import precisions_in
 from mdqr._precision import Precision, as_precision
+from mdqr._progress import Progress, Report, Reporter, Steps, with_report
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
-from mdqr.optimize._model.box import Box, box_of
+from mdqr.optimize._enclosure.jet import Jet
+from mdqr.optimize._model.box import Box, box_of, numbers
 from mdqr.optimize._model.derivatives import Differences, Given
+from mdqr.optimize._model.forward import Forward
 from mdqr.optimize._model.function import Function
 from mdqr.optimize._model.loss import loss_of
+from mdqr.optimize._public.curves import fit_residuals
 from mdqr.optimize._public.report import result_of
 from mdqr.optimize._public.result import OptimizeResult
 from mdqr.optimize._solver.problem import Problem, Stopped
@@ -27,6 +32,30 @@ _NOT_NEEDED = (
     *("diff_step", "ftol", "gtol", "jac_sparsity", "tr_options"),
     *("tr_solver", "verbose", "workers", "xtol"),
 )
+
+
+SERIES = "series"
+
+
+class Exact(NamedTuple):
+    """The source of exact derivatives: the caller's Jacobian, or values of power series.
+
+    `weighted` multiplies rows of derivatives of the values by the weights of residuals, and
+    `enclosed` returns residuals for parameters that are enclosures; None if these have none.
+    """
+
+    jacobian: Callable[[MDArray, Precision], MDArray] | None
+    values: Callable[[Any, Precision], Any]
+    weighted: Callable[[MDArray, Precision], MDArray] = lambda rows, _: rows
+    enclosed: Callable[[Jet], Any] | None = None
+
+    def derivatives(self, function: Function, box: Box, jac: Any) -> Differences:
+        """Return the derivatives for the option `jac`."""
+        if self.jacobian is not None:
+            return Given(function, box, self.jacobian)
+        if jac == SERIES:
+            return Forward(function, box, self.values, self.weighted)
+        return Differences(function, box)
 
 
 @experimental
@@ -45,6 +74,8 @@ def least_squares(
     kwargs: Mapping[str, Any] | None = None,
     linear: Sequence[int] | None = None,
     precision: PrecisionLike | None = None,
+    verified: bool = False,
+    progress: Progress = None,
     **others: Any,
 ) -> OptimizeResult:
     """Minimise a sum of squares of nonlinear functions, to all digits of a precision.
@@ -57,10 +88,14 @@ def least_squares(
         precision of x: with functions of mdqr, decimal strings and `mdqr.pi`. Where it broadcasts,
         one call gets many points, as an array ``(n, k, 1)``; that is tried, and checked, once.
     x0 : array_like
-        The starting point, ``(n,)`` or a number; real.
-    jac : callable, optional
-        Called as `fun`; returns the Jacobian ``(m, n)``. By default, and for SciPy's "2-point",
-        "3-point" and "cs", derivatives are differences in a higher precision.
+        The starting point, ``(n,)`` or a number; real. Of a batch of b problems ``(..., n)``: `fun`
+        is then called with an array ``(n, k, b, 1)``, and returns ``(k, b, m)``; `bounds`, `jac`,
+        `x_scale`, `loss`, `max_nfev`, `callback`, `verified` and `progress` are for one problem.
+    jac : callable or "series", optional
+        Called as `fun`; returns the Jacobian ``(m, n)``. "series": exact derivatives, from `fun`
+        called with `mdqr.series.PowerSeries`, for which functions of mdqr and NumPy work. By
+        default, and for SciPy's "2-point", "3-point" and "cs", derivatives are differences in a
+        higher precision.
     bounds : pair of array_like, optional
         Lower and upper bounds, or an object with `lb` and `ub`. `fun` is called inside of them.
     x_scale : array_like or "jac", optional
@@ -83,13 +118,20 @@ def least_squares(
         Parameters in which `fun` is linear. By default they are found; ``[]`` is none.
     precision : Precision or str, optional
         The precision of the result; by default the highest of `x0` and of what `fun` returns.
+    verified : bool, optional
+        Whether to prove that a minimum lies within `info.error_bound` of x, and that no other one
+        does. `fun` is then also called with enclosures: arrays with the arithmetic and elementary
+        functions of mdqr, which it may not compare, convert or round.
+    progress : callable or bool, optional
+        Called as ``progress(stage, done, total)`` after each step; True shows a bar.
     **others
         SciPy's options that are not needed; they raise TypeError.
 
     Returns
     -------
     OptimizeResult
-        SciPy's items, and `info`.
+        SciPy's items, and `info`. Of a batch, arrays have its shape in front; `status` and
+        `success` have one entry a problem.
 
     Raises
     ------
@@ -137,70 +179,89 @@ def least_squares(
     >>> bool(fit.info.digits.min() > 60)
     True
     """
+    if not (progress is None or isinstance(progress, Report)):
+        return with_report(least_squares, locals())
     name = "least_squares"
+    _check_call(name, fun, others)
+    if not isinstance(args, (tuple, list)) or not isinstance(kwargs or {}, Mapping):
+        raise TypeError(f"{name}: `args` must be a tuple, and `kwargs` a dict")
+    options = dict(kwargs or {})
+
+    def values(x: Any, _: Precision) -> Any:
+        return fun(x, *args, **options)
+
+    function = Function(name, values, lambda r, precision: r)
+    start, work = start_of(name, x0, precision, batch=True)
+    if start.ndim > 1:
+        one = (bounds, jac, x_scale, loss, max_nfev, callback, verified or None, progress)
+        held = work if precision is not None or isinstance(x0, MDArray) else None
+        chosen = _linear_of(name, linear, start.shape[-1])
+        return fit_residuals(lambda b: values(b, b.precision), start, chosen, held, one)
+    start = start.reshape(-1)
+    work = work if precision is not None else precision_of(function, start, work)
+    given = jac_of(name, jac)
+    exact = Exact(
+        given and (lambda x, p: as_values(given(x, *args, **options), p)),
+        values,
+        enclosed=lambda x: values(x, work),
+    )
+    problem = problem_of(
+        function, start, work, exact, jac, bounds, names=[f"x[{j}]" for j in range(start.size)],
+        x_scale=x_scale, loss=loss, f_scale=f_scale, max_nfev=max_nfev, callback=callback,
+        linear=linear, verified=verified, progress=progress,
+    )  # fmt: skip
+    return result_of(problem, solve(problem, start.astype(mdqr.dd)))
+
+
+def _check_call(name: str, fun: Any, others: Mapping[str, Any]) -> None:
     if others:
         raise TypeError(unknown_option(name, others))
     if not callable(fun):
         raise TypeError(f"{name}: `fun` must be callable; got {type(fun).__name__}")
-    options = dict(kwargs or {})
-
-    def values(x: MDArray, precision: Precision) -> Any:
-        return fun(x, *args, **options)
-
-    function = Function(name, values, lambda r, precision: r)
-    start, work = start_of(name, x0, precision)
-    if precision is None:
-        function.at(start.astype(work), work)
-        work = max(work, function.most or work)
-    given = jac_of(name, jac)
-    if given is not None:
-        checked = given
-        given = lambda x, p: as_values(checked(x, *args, **options), p)  # noqa: E731
-    problem = problem_of(
-        function,
-        start,
-        work,
-        given,
-        bounds,
-        names=[f"x[{j}]" for j in range(start.size)],
-        x_scale=x_scale,
-        loss=loss,
-        f_scale=f_scale,
-        max_nfev=max_nfev,
-        callback=callback,
-        linear=linear,
-    )
-    return result_of(problem, solve(problem, start.astype(mdqr.dd)))
 
 
-def start_of(name: str, x0: Any, precision: PrecisionLike | None) -> tuple[MDArray, Precision]:
-    """Return the starting point in the highest precision, and the precision of the result."""
+def start_of(
+    name: str,
+    x0: Any,
+    precision: PrecisionLike | None,
+    *,
+    batch: bool = False,
+    complex_too: bool = False,
+) -> tuple[MDArray, Precision]:
+    """Return the starting point in the highest precision, and the precision of the result.
+
+    With `batch` it may have leading axes.
+    """
     found = as_precision(precision) if precision is not None else None
     held = (x0.precision,) if isinstance(x0, MDArray) else precisions_in(x0)
     work = found or max(held, default=mdqr.d)
-    try:
-        start = mdqr.array(x0, precision=mdqr.od)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{name}: `x0` does not hold numbers ({error})") from None
-    if start.is_complex:
+    start = numbers(name, "x0", x0, mdqr.od)
+    if start.is_complex and not complex_too:
         raise ValueError(f"{name}: `x0` must be real; give real and imaginary parts as parameters")
-    if start.ndim > 1:
+    if start.ndim > 1 and not batch:
         raise ValueError(f"{name}: `x0` must have at most 1 dimension; got shape {start.shape}")
     if not start.size:
         raise ValueError(f"{name}: `x0` is empty; give a starting value for each parameter")
-    start = start.reshape(-1)
+    start = start if batch else start.reshape(-1)
     if not bool(mdqr.isfinite(start).all()):
         raise ValueError(f"{name}: `x0` is not finite: {start.to_numpy().tolist()}")
     return start, work
 
 
+def precision_of(function: Function, start: MDArray, least: Precision) -> Precision:
+    """Return the precision of the values of a function, at least `least`."""
+    function.at(start.astype(least), least)
+    return max(least, function.most or least)
+
+
 def jac_of(name: str, jac: Any) -> Callable[..., Any] | None:
-    """Return the caller's Jacobian, or None for differences."""
-    if jac is None or (isinstance(jac, str) and jac in _DIFFERENCES):
+    """Return the caller's Jacobian, or None for differences and series."""
+    if jac is None or (isinstance(jac, str) and jac in (*_DIFFERENCES, SERIES)):
         return None
     if not callable(jac):
         raise ValueError(
-            f"{name}: `jac` must be None, one of {_DIFFERENCES}, or callable; got {jac!r}"
+            f"{name}: `jac` must be None, {SERIES!r}, one of {_DIFFERENCES}, or callable; "
+            f"got {jac!r}"
         )
     return jac
 
@@ -214,16 +275,19 @@ def problem_of(
     function: Function,
     start: MDArray,
     precision: Precision,
-    jac: Callable[[MDArray, Precision], MDArray] | None,
+    exact: Exact,
+    jac: Any,
     bounds: Any,
     *,
     names: list[str],
-    x_scale: Any,
-    loss: str,
-    f_scale: Any,
+    x_scale: Any = None,
+    loss: str = "linear",
+    f_scale: Any = 1.0,
     max_nfev: int | None,
     callback: Any,
-    linear: Sequence[int] | None,
+    linear: Sequence[int] | None = None,
+    verified: bool,
+    progress: Reporter | None,
 ) -> Problem:
     """Return a problem from the options, which are checked."""
     name, n = function.name, start.shape[0]
@@ -234,17 +298,8 @@ def problem_of(
     if max_nfev is not None and not (isinstance(max_nfev, (int, np.integer)) and max_nfev > 0):
         raise ValueError(f"{name}: `max_nfev` must be None or a positive integer; got {max_nfev!r}")
     chosen = loss_of(name, loss, f_scale)
-    r = function.at(start.astype(mdqr.dd), mdqr.dd)
-    if not r.shape[0]:
-        raise ValueError(f"{name}: `fun` returned no residuals")
-    if not bool(mdqr.isfinite(r).all()):
-        raise ValueError(f"{name}: Residuals are not finite in the initial point")
-    largest = float(np.max(np.abs(r.to_numpy())))
-    # Sums of squares stay within the range of doubles.
-    function.scale = (
-        2.0 ** -round(np.log2(largest)) if not 1e-60 < largest < 1e60 and largest else 1.0
-    )
-    kind = Differences(function, box) if jac is None else Given(function, box, jac)
+    function.scale = _scale_at(name, function, start)
+    kind = exact.derivatives(function, box, jac)
     return Problem(
         function,
         kind,
@@ -256,15 +311,32 @@ def problem_of(
         _scale_of(name, x_scale, n),
         10_000 if max_nfev is None else int(max_nfev),
         _callback_of(name, callback, function),
+        exact.enclosed,
+        bool(verified),
+        progress and Steps(progress, "steps"),
     )
+
+
+def _scale_at(name: str, function: Function, start: MDArray) -> float:
+    """Return a power of two with which sums of squares stay within the range of doubles."""
+    r = function.at(start.astype(mdqr.dd), mdqr.dd)
+    if not r.shape[0]:
+        raise ValueError(f"{name}: `fun` returned no residuals")
+    if not bool(mdqr.isfinite(r).all()):
+        raise ValueError(f"{name}: Residuals are not finite in the initial point")
+    largest = float(np.max(np.abs(r.to_numpy())))
+    return 1.0 if 1e-60 < largest < 1e60 or not largest else 2.0 ** -round(np.log2(largest))
 
 
 def _linear_of(name: str, linear: Sequence[int] | None, n: int) -> list[int] | None:
     if linear is None:
         return None
-    chosen = [int(j) for j in linear]
+    try:
+        chosen = [operator.index(j) for j in linear]
+    except TypeError:
+        chosen = [-1]
     if any(not 0 <= j < n for j in chosen) or len(set(chosen)) < len(chosen):
-        raise ValueError(f"{name}: `linear` must be different indices below {n}; got {chosen}")
+        raise ValueError(f"{name}: `linear` must be different indices below {n}; got {linear!r}")
     return chosen
 
 

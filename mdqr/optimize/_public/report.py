@@ -9,9 +9,11 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import place_of_least, warn_of_precision
+from mdqr.linalg import LinAlgError
 from mdqr.optimize._model.noise import Noise
 from mdqr.optimize._public.result import FitInfo, OptimizeResult
 from mdqr.optimize._solver.problem import Problem
+from mdqr.optimize._solver.proof import proven_error, with_rounding
 from mdqr.optimize._solver.solve import CONVERGED, FLAT, LIMIT, STOPPED, Outcome, dependent
 
 _MESSAGES = {
@@ -30,7 +32,6 @@ _FLOAT64 = (
 def result_of(
     problem: Problem,
     outcome: Outcome,
-    *,
     data_errors: np.ndarray | None = None,
     total: MDArray | None = None,
 ) -> OptimizeResult:
@@ -41,12 +42,15 @@ def result_of(
     p, scale, found = problem.precision, problem.function.scale, outcome.minimum
     end = found if found is not None else outcome.point
     weighted, curvature = problem.loss.weights(end.r, scale)
-    gradient, jacobian = end.jacobian.T @ weighted, end.jacobian
+    jacobian = mdqr.array(end.jacobian, precision=end.x.precision)
+    gradient = jacobian.T @ weighted
     if curvature is not None:
         jacobian = jacobian * mdqr.sqrt(mdqr.maximum(curvature, 0))[:, None]
     x, r, jacobian = end.x.astype(p), end.r.astype(p) / scale, jacobian.astype(p) / scale
     free = found.free if found is not None else np.ones(x.size, dtype=bool)
     message = _message(problem, outcome)
+    if problem.verified and found is None:
+        raise LinAlgError(f"{problem.function.name}: verified: {message}")
     result = OptimizeResult(
         x=x,
         cost=problem.loss.cost(end.r, scale).astype(p) * 0.5 / scale / scale,
@@ -78,7 +82,10 @@ def _info(
     p, found = problem.precision, outcome.minimum
     size = np.abs(x.to_numpy())
     bound = np.full(size.shape, np.inf)
-    if found is not None:
+    proven = problem.verified and outcome.status == CONVERGED
+    if found is not None and proven:
+        bound = with_rounding(proven_error(problem, found), found.x, x)
+    elif found is not None:
         bound = found.error + p.eps * size
         bound[(size == 0) & ~found.free] = 0.0
     moved = _moved(outcome, problem, data_errors)
@@ -90,6 +97,7 @@ def _info(
         bound + moved,
         linearised,
         total,
+        bound_kind="proven" if proven else "estimated",
         method="newton" if found is not None else "levenberg-marquardt",
         iterations=outcome.steps + history.size,
         history=history,

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import mdqr
 from mdqr._array.array import MDArray
+from mdqr._pickles import State
 from mdqr._precision import Precision
 from mdqr._stability import experimental
 from mdqr.linalg import LinAlgError, lstsq
 from mdqr.linalg._shared.info import Info
+from mdqr.optimize._public.predict import Prediction, predicted
 
 
 @experimental
@@ -58,8 +61,14 @@ class OptimizeResult(dict[str, Any]):
 
     def __repr__(self) -> str:
         digits = float(np.min(self.info.digits, initial=float(self.x.precision.digits)))
+        if self.x.ndim > 1:
+            return (
+                f"<OptimizeResult of {self.status.size} problems, x of shape {self.x.shape}, "
+                f"digits>={digits:.1f} success in {np.count_nonzero(self.success)}>"
+            )
+        cost = f"cost={float(self.cost):.6g} " if "cost" in self else ""
         return (
-            f"<OptimizeResult x={self.x.to_strings(8).tolist()} cost={float(self.cost):.6g} "
+            f"<OptimizeResult x={self.x.to_strings(8).tolist()} {cost}"
             f"digits>={digits:.1f} success={self.success} status={self.status}>"
         )
 
@@ -73,7 +82,8 @@ class FitInfo(Info):
     method : str
         "newton", or "levenberg-marquardt" where it did not converge to all digits.
     derivatives : str
-        "differences", of the function in higher precision, or "jac" for the caller's.
+        "differences", of the function in higher precision, "series" for exact ones by
+        `mdqr.series.PowerSeries`, or "jac" for the caller's.
     linear : list of int
         Parameters in which the model is linear, which were solved for.
     iterations : int
@@ -85,12 +95,13 @@ class FitInfo(Info):
     condition : float
         Condition number of the Jacobian with columns of unit norm.
     error_bound : numpy.ndarray
-        Estimated bounds of the errors of x: twice the last step, and the errors of the gradient
-        times the inverse of the Hessian. Infinite where the fit did not converge.
+        Bounds of the errors of x, proven with `verified`, else estimated: twice the last step, and
+        the errors of the gradient times the inverse of the Hessian. Infinite where the fit did not
+        converge.
     digits : numpy.ndarray
         Correct decimal digits of x for the function as it is; 0 where the fit did not converge.
     bound_kind : str
-        "estimated".
+        "proven" with `verified`, else "estimated".
     data_digits : numpy.ndarray
         Correct decimal digits for all `ydata` within half a unit in the last place of the precision
         in which they were given; of `least_squares`, whose data are inside the function, `digits`.
@@ -99,6 +110,7 @@ class FitInfo(Info):
     derivatives: str
     linear: list[int]
     noise: float
+    _more = ("derivatives", "linear", "noise")
 
     def __init__(
         self,
@@ -116,11 +128,22 @@ class FitInfo(Info):
             bound,
             data_bound,
             condition=self._condition,
-            bound_kind="estimated",
             **known,
         )
         self._linearised, self._total = linearised, total
         self._statistics: Any = None
+
+    def _state(self) -> dict[str, Any]:
+        jac, fun = self._linearised
+        return super()._state() | {"jac": jac, "fun": fun, "total": self._total}
+
+    @classmethod
+    def _restored(cls, state: State) -> FitInfo:
+        self = super()._restored(state)
+        self._linearised = state.checked("jac", MDArray), state.checked("fun", MDArray)
+        self._total = state.checked("total", (MDArray, type(None)))
+        self._statistics = None
+        return self
 
     def _condition(self) -> float:
         a = self._linearised[0].to_numpy()
@@ -192,6 +215,38 @@ class FitInfo(Info):
         return self._solved().covariance(scaled=scaled)
 
 
+@experimental
+class RootInfo(Info):
+    """Quality of a zero of a system of equations.
+
+    Attributes
+    ----------
+    method : str
+        "newton", or "levenberg-marquardt" where no zero was found.
+    derivatives : str
+        "differences", "series", or "jac" for the caller's.
+    iterations : int
+        Steps of both methods.
+    history : numpy.ndarray
+        Newton's steps relative to x; float64.
+    noise : float
+        Rounding errors of the function, relative to its values.
+    condition : float
+        Condition number of the Jacobian.
+    error_bound : numpy.ndarray
+        Bounds of the errors of x (of complex values: of their moduli); infinite where no zero was
+        found.
+    digits : numpy.ndarray
+        Correct decimal digits of x; 0 where no zero was found.
+    bound_kind : str
+        "proven" with `verified`, else "estimated".
+    """
+
+    derivatives: str
+    noise: float
+    _more = ("derivatives", "noise")
+
+
 class _Fields(NamedTuple):
     popt: MDArray
     pcov: MDArray
@@ -215,7 +270,44 @@ class CurveFitResult(_Fields):
 
     info: FitInfo
     result: OptimizeResult
+    absolute_sigma: bool = False
+
+    def predict(
+        self, f: Callable[..., Any], xdata: Any, *, level: float = 0.95, sigma: Any = 1
+    ) -> Prediction:
+        """Return values of the curve, with confidence and prediction bands.
+
+        Parameters
+        ----------
+        f : callable
+            The function that was fitted.
+        xdata : array_like
+            Where; as for `curve_fit`.
+        level : float, default: 0.95
+            The probability that an interval has its value.
+        sigma : array_like, optional
+            Standard deviations of new observations, relative to the residual standard deviation,
+            or absolute ones after ``absolute_sigma=True``.
+
+        Returns
+        -------
+        Prediction
+            ``(values, standard_errors, confidence, prediction)``. Bands are half widths, by
+            Student's distribution, with `absolute_sigma` by the normal one. They hold for curves
+            that are nearly linear in the parameters within their standard errors.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `f` cannot be called or is complex, or `level` is not between 0 and 1.
+        """
+        new = mdqr.array(sigma, precision=self.popt.precision)
+        degrees = self.result.fun.size - self.popt.size
+        if self.absolute_sigma:
+            return predicted(f, xdata, self.popt, self.pcov, new, np.inf, level)
+        deviation = new * self.info.residual_std
+        return predicted(f, xdata, self.popt, self.pcov, deviation, degrees, level)
 
 
-for _class in (OptimizeResult, FitInfo, CurveFitResult):
+for _class in (OptimizeResult, FitInfo, RootInfo, CurveFitResult):
     _class.__module__ = "mdqr.optimize"

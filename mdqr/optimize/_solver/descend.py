@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-import mdqr
 from mdqr._array.array import MDArray
 from mdqr.optimize._model.noise import sizes_of
 from mdqr.optimize._solver.problem import Point, Problem
@@ -62,7 +61,7 @@ class Descent:
         self._problem.keep(point)
         while self.steps < self._most:
             self.steps += 1
-            system = _Linearised(self._problem, point, self._norms)
+            system = _Linearised(self._problem, point, self._norms, self._linear)
             self._norms = system.norms
             found = self._step(system, point)
             if found is None:
@@ -80,7 +79,7 @@ class Descent:
         """Return the next point and the relative gain of the sum; None where no step gains."""
         problem, cost = self._problem, float(point.cost)
         while self._damping < _LARGEST_DAMPING:
-            step = system.step(self._damping, self._linear)
+            step = system.step(self._damping)
             x = problem.box.clip(point.x + step)
             moved = (x - point.x).to_numpy()
             if not np.any(np.abs(moved) > _SMALL * self._sizes * 2.0**-50):
@@ -116,29 +115,38 @@ class Descent:
     def _reached(self, x: MDArray) -> Point | None:
         """Return a point with its linear parameters solved for, or None if it is not finite."""
         problem = self._problem
-        r = problem.residuals(x, x.precision)
-        if not bool(mdqr.isfinite(r).all()):
-            problem.undefined = True
-            return None
-        unit = max(problem.unit, x.precision.eps)
-        _, found = problem.derivatives.jacobian(x, r, self._sizes, unit)
-        if self._linear:
-            solved = self._solved(x, r, found.values)
+        r, jacobian = self._evaluated(x, counted=True)
+        if jacobian is not None and self._linear:
+            solved = self._solved(x, r, jacobian)
             if solved is not None:
                 x = solved
-                r = problem.function.at(x, x.precision)
-                _, found = problem.derivatives.jacobian(x, r, self._sizes, unit)
-        values = found.values
-        if not bool(mdqr.isfinite(values).all()) or not bool(mdqr.isfinite(r).all()):
+                r, jacobian = self._evaluated(x, counted=False)
+        if jacobian is None:
             return None
-        cost = problem.loss.cost(r, problem.function.scale)
-        return Point(x, r, values, cost, self._sizes)
+        return Point(x, r, jacobian, problem.loss.cost(r, problem.function.scale), self._sizes)
 
-    def _solved(self, x: MDArray, r: MDArray, jacobian: MDArray) -> MDArray | None:
+    def _evaluated(self, x: MDArray, *, counted: bool) -> tuple[MDArray, np.ndarray | None]:
+        """Return residuals and their Jacobian in float64, None where one is not finite."""
+        problem = self._problem
+        unit = max(problem.unit, x.precision.eps)
+        if counted:
+            problem.count()
+        if problem.function.takes(x.shape[0] + 1):
+            r, jacobian = problem.derivatives.near(x, None, self._sizes, unit)
+        else:
+            r = problem.function.at(x, x.precision)
+            if not np.isfinite(r.limbs[0]).all():
+                problem.undefined = True
+                return r, None
+            r, jacobian = problem.derivatives.near(x, r, self._sizes, unit)
+        if not np.isfinite(r.limbs[0]).all():
+            problem.undefined = True
+            return r, None
+        return r, jacobian if np.isfinite(jacobian).all() else None
+
+    def _solved(self, x: MDArray, r: MDArray, jacobian: np.ndarray) -> MDArray | None:
         """Return the point with its linear parameters at their minimum."""
-        a = jacobian[:, self._linear].to_numpy()
-        if not np.isfinite(a).all():
-            return None
+        a = jacobian[:, self._linear]
         norms = _norms(a)
         change = np.linalg.lstsq(a / norms, -r.to_numpy(), rcond=_RANK)[0] / norms
         if not np.isfinite(change).all():
@@ -151,7 +159,9 @@ class Descent:
 class _Linearised:
     """The least-squares problem of a step, in float64 and reduced by a QR factorisation."""
 
-    def __init__(self, problem: Problem, point: Point, before: np.ndarray) -> None:
+    def __init__(
+        self, problem: Problem, point: Point, before: np.ndarray, linear: list[int]
+    ) -> None:
         r, a = _with_loss(problem, point)
         norms = _norms(a)
         self.norms = norms = np.maximum(norms, before)
@@ -160,20 +170,29 @@ class _Linearised:
         self._free = _free(problem, point, a, r)
         self._scale = norms[self._free]
         columns = a[:, self._free] / self._scale
-        self._R: np.ndarray = np.asarray(np.linalg.qr(np.column_stack([columns, r]), mode="r"))
+        reduced: np.ndarray = np.asarray(np.linalg.qr(np.column_stack([columns, r]), mode="r"))
+        k = columns.shape[1]
+        self._R, self._right = reduced[:, :k], reduced[:, k]
+        self._damped = np.ones(self._free.size)
+        self._damped[linear] = 0.0
+        self._svd = None if linear else np.linalg.svd(self._R, full_matrices=False)
         self._total = float(r @ r)
         self._all, self._r = a, r
 
-    def step(self, damping: float, linear: list[int]) -> np.ndarray:
+    def step(self, damping: float) -> np.ndarray:
         """Return the damped step."""
-        k = int(self._free.sum())
-        n = self._free.size
-        weights = np.full(n, np.sqrt(damping))
-        weights[linear] = 0.0
-        rows = np.vstack([self._R[:, :k], np.diag(weights[self._free])])
-        right = np.concatenate([self._R[:, k], np.zeros(k)])
-        step = np.zeros(n)
-        solution = np.linalg.lstsq(rows, -right, rcond=_RANK)[0]
+        step = np.zeros(self._free.size)
+        if self._svd is not None:
+            u, s, vh = self._svd
+            squares = s * s + damping
+            kept = squares > _RANK * _RANK * np.max(squares, initial=0.0)
+            factors = np.divide(s, squares, out=np.zeros_like(s), where=kept)
+            solution = -vh.T @ (factors * (u.T @ self._right))
+        else:
+            weights = np.sqrt(damping) * self._damped[self._free]
+            rows = np.vstack([self._R, np.diag(weights)])
+            right = np.concatenate([self._right, np.zeros(weights.size)])
+            solution = np.linalg.lstsq(rows, -right, rcond=_RANK)[0]
         step[self._free] = solution / self._scale
         return step
 
@@ -190,12 +209,12 @@ def _with_loss(problem: Problem, point: Point) -> tuple[np.ndarray, np.ndarray]:
     r, a = point.r, point.jacobian
     weighted, curvature = problem.loss.weights(r, problem.function.scale)
     if curvature is None:
-        return r.to_numpy(), a.to_numpy()
+        return r.to_numpy(), a
     w, c, near = weighted.to_numpy(), curvature.to_numpy(), r.to_numpy()
     first = np.divide(w, near, out=np.ones_like(w), where=near != 0)
     # Triggs' correction, and no negative curvatures, as in SciPy.
     root = np.sqrt(np.maximum(c, 2.0**-52 * first))
-    return w / root, a.to_numpy() * root[:, None]
+    return w / root, a * root[:, None]
 
 
 def _free(problem: Problem, point: Point, a: np.ndarray, r: np.ndarray) -> np.ndarray:

@@ -3,7 +3,8 @@
 The gradient is ``J^T r``, the Hessian ``J^T J + sum_i r_i r_i''`` (weighted for other losses):
 Gauss and Newton's method without the second term gains few digits a step where residuals are
 large. Each stage evaluates the function in more limbs. The Hessian, whose errors only slow the
-convergence, comes from the first stage as long as a step gains 8 bits.
+convergence, is made again where that costs less than the steps that it saves, and of many values
+in the precision of the first stage.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from mdqr.optimize._model.noise import Noise, measure, sizes_of
 from mdqr.optimize._solver.problem import Point, Problem
 
 _MOST_STEPS = 40
-_AGAIN = 2.0**-20  # steps, relative to x, after which the Hessian is computed again
+_SLOW = 2.0**-4  # factor of the error in a step that a new Hessian is to improve
 _BASIN = 2.0**-30
 
 
@@ -111,6 +112,10 @@ class _Iteration:
         self._measured: Precision | None = None
         self._step = np.zeros(0)
         self._way = 0.0
+        # Precision and rounding errors of the first stage; what a step multiplies the error by; and
+        # the error, relative to x, that is expected.
+        self._first: tuple[Precision, Noise] | None = None
+        self._rate, self._error = 0.0, 1.0
         self.history: list[float] = []
 
     def run(self, precision: Precision, central: bool, *, last: bool) -> bool:
@@ -119,13 +124,14 @@ class _Iteration:
         self._x = self._x.astype(precision)
         self._measure(precision)
         target = 2.0 ** -(p.bits + 8) if last else max(self._noise.unit**0.5 * 2.0**8, 2.0**-400)
-        previous, fresh = np.inf, self._inverse is None
+        previous, age = np.inf, 0
         for _ in range(_MOST_STEPS):
             self._place = place = self._evaluated(precision, central)
             if not np.isfinite(place.errors).all():
                 return False
-            if self._inverse is None or (previous > _AGAIN and not fresh):
-                self._inverse, self._way = self._inverted(place), 0.0
+            if self._inverse is None or self._pays(target):
+                self._inverse, self._way, self._rate = self._inverted(place), 0.0, 0.0
+                age = 0
             if self._inverse is None:
                 return False
             step = self._inverse.times(-place.gradient)
@@ -135,31 +141,52 @@ class _Iteration:
             if not np.isfinite(size) or grows or size > 0.5:
                 return False
             self.history.append(size)
-            if size <= target or self._within_noise(size, previous):
+            stays = size < self._basin and size > 0.25 * previous
+            if size <= target or self._is_noise() or (stays and age == 1):
                 if self._is_definite():
                     return True
                 self._inverse = None
                 continue
-            if size > previous * 2.0**-8 and previous < _AGAIN and not fresh:
-                self._inverse, fresh = None, True
-            else:
-                fresh = False
-            previous = size
+            # A new Hessian is as wrong as x.
+            self._rate = max(self._rate or self._least_rate(size), size / previous)
+            previous, self._error = size, size * self._rate
             self._way += size
             if not self._moved(step):
                 return False
+            age += 1
+            if stays:
+                self._inverse = None
+            if not last and self._error <= target:
+                return True
         return size < self._basin
+
+    def _least_rate(self, error: float) -> float:
+        """Return the factor of the error in a step if the Hessian is made at such an error."""
+        assert self._first is not None
+        return float(max(error, self._first[1].unit ** (1 / 3)))
+
+    def _pays(self, target: float) -> bool:
+        """Return True if a new Hessian costs less than the steps that it saves."""
+        if self._error <= target:
+            return False
+        if self._rate > _SLOW:
+            return True
+        bits = np.log2(self._error / target)
+        steps = -bits / np.log2(self._rate)
+        fewer = -bits / np.log2(min(self._least_rate(self._error), 0.5))
+        return bool(steps - fewer > 2.0 + 0.5 * self._step.size)
 
     def _measure(self, precision: Precision) -> None:
         """Measure rounding errors, of a function with few digits where these can be seen."""
         problem, before = self._problem, self._measured
         if before is not None and self._noise.exceeds(before):
             return
-        if problem.noisy:
-            precision = mdqr.dd
-        x = self._x.astype(precision)
-        self._noise = measure(problem.function, x, self._sizes, problem.box, precision)
-        self._measured = precision
+        seen = mdqr.dd if problem.noisy else precision
+        x = self._x.astype(seen)
+        self._noise = measure(problem.function, x, self._sizes, problem.box, seen)
+        self._measured = seen
+        if self._first is None:
+            self._first = precision, self._noise
 
     def _is_definite(self) -> bool:
         """Return True if the Hessian is positive definite here, and not only where it was made.
@@ -176,14 +203,12 @@ class _Iteration:
         """Steps below which rounding errors may be the whole step, relative to x."""
         return float(max(_BASIN, 64.0 * self._noise.unit**0.5))
 
-    def _within_noise(self, size: float, previous: float) -> bool:
-        """Return True if rounding errors explain a step, or steps no longer shrink."""
+    def _is_noise(self) -> bool:
+        """Return True if rounding errors explain a step."""
         assert self._inverse is not None
         assert self._place is not None
         errors = self._inverse.moduli_times(self._place.errors)
-        if np.all(np.abs(self._step) <= 0.25 * errors):
-            return True
-        return size < self._basin and size > 0.25 * previous
+        return bool(np.all(np.abs(self._step) <= 0.25 * errors))
 
     def _moved(self, step: MDArray) -> bool:
         """Add a step; return False if it leaves the box."""
@@ -215,10 +240,13 @@ class _Iteration:
 
     def _inverted(self, place: _Place) -> Inverse | None:
         """Return the inverse of the Hessian, or None where that is not positive definite."""
-        problem, free = self._problem, self._free
-        h, second, errors = hessian(
-            problem, self._x, place.r, place.jacobian, self._sizes, self._noise
-        )
+        problem, free, n = self._problem, self._free, self._x.shape[0]
+        assert self._first is not None
+        precision, noise = self._first
+        if problem.function.takes(n * (n + 3) // 2):
+            precision, noise = self._x.precision, self._noise
+        x, r, jacobian = (a.astype(precision) for a in (self._x, place.r, place.jacobian))
+        h, second, errors = hessian(problem, x, r, jacobian, self._sizes, noise)
         index = np.flatnonzero(free)
         scaled, scale = _scaled(h[index[:, None], index])
         if scaled is None:
@@ -233,7 +261,7 @@ class _Iteration:
         near = values.to_numpy()
         # Errors of the Hessian, relative to its diagonal of ones, must not make it singular.
         wrong = errors[index[:, None], index] * scale[:, None] * scale
-        worst = len(scale) * (4.0 * self._noise.unit**0.5 + float(np.max(wrong, initial=0.0)))
+        worst = len(scale) * (4.0 * noise.unit**0.5 + float(np.max(wrong, initial=0.0)))
         if not np.abs(near).max(initial=0.0) * worst < 0.25:
             return None
         return Inverse(values, near, scale, second)

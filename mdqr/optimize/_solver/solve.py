@@ -9,7 +9,7 @@ import numpy as np
 
 import mdqr
 from mdqr._array.array import MDArray
-from mdqr.optimize._model.noise import measure, sizes_of
+from mdqr.optimize._model.noise import Noise, measure, sizes_of
 from mdqr.optimize._solver.descend import Descent, Rule
 from mdqr.optimize._solver.linear import linear_parameters
 from mdqr.optimize._solver.newton import Minimum, polish
@@ -43,10 +43,12 @@ def solve(problem: Problem, x0: MDArray) -> Outcome:
 
 
 def _solved(problem: Problem, x0: MDArray) -> Outcome:
-    linear = _prepared(problem, x0)
+    linear: list[int] = []
     steps, status = 0, NONE
+    noise = _measured(problem, x0)
     try:
-        for start, rule, solved, most in _attempts(problem, x0, linear):
+        for start, rule, solved, most in attempts(problem, x0, noise):
+            linear = solved
             descent = Descent(problem, start, rule, solved, most)
             for point in descent:
                 found = polish(problem, point, _free(problem, point))
@@ -60,7 +62,7 @@ def _solved(problem: Problem, x0: MDArray) -> Outcome:
         status = stop.status
     best = problem.best
     if best is None:
-        best = _first(problem, x0)
+        best = first_point(problem, x0)
     last = problem.precision.next
     if status in (NONE, FLAT) and not problem.noisy and last > mdqr.qd:
         found = polish(problem, best, _free(problem, best), first=last)
@@ -71,16 +73,16 @@ def _solved(problem: Problem, x0: MDArray) -> Outcome:
     return Outcome(status, None, best, steps, linear)
 
 
-def _first(problem: Problem, x: MDArray) -> Point:
+def first_point(problem: Problem, x: MDArray) -> Point:
     """Return the starting point, where no other was reached."""
     unit, sizes = max(problem.unit, x.precision.eps), sizes_of(x)
-    r, found = problem.derivatives.jacobian(x, None, sizes, unit)
-    return Point(x, r, found.values, problem.loss.cost(r, problem.function.scale), sizes)
+    r, jacobian = problem.derivatives.near(x, None, sizes, unit)
+    return Point(x, r, jacobian, problem.loss.cost(r, problem.function.scale), sizes)
 
 
 def is_flat(problem: Problem, point: Point) -> bool:
     """Return True if the gradient is zero as at a minimum, within the digits of a descent."""
-    r, a = point.r.to_numpy(), point.jacobian.to_numpy()[:, _free(problem, point)]
+    r, a = point.r.to_numpy(), point.jacobian[:, _free(problem, point)]
     if not np.isfinite(a).all():
         return False
     weighted, _ = problem.loss.weights(point.r, problem.function.scale)
@@ -98,7 +100,7 @@ def dependent(point: Point) -> np.ndarray:
 
     One alone has no effect; none are returned where the columns of the Jacobian are independent.
     """
-    a = point.jacobian.to_numpy()
+    a = point.jacobian
     norms = np.sqrt(np.sum(a**2, axis=0))
     effects = norms * point.sizes
     zero = effects <= _DEPENDENT * float(np.max(effects, initial=0.0))
@@ -112,22 +114,27 @@ def dependent(point: Point) -> np.ndarray:
     return np.flatnonzero(np.abs(vh[-1]) > 0.05 * np.max(np.abs(vh[-1])))
 
 
-def _prepared(problem: Problem, x0: MDArray) -> list[int]:
-    """Measure the rounding errors of the function, and return its linear parameters."""
-    sizes = sizes_of(x0)
-    r = problem.function.at(x0, x0.precision)
-    noise = measure(problem.function, x0, sizes, problem.box, x0.precision)
+def _measured(problem: Problem, x0: MDArray) -> Noise:
+    """Measure the rounding errors of the function."""
+    noise = measure(problem.function, x0, sizes_of(x0), problem.box, x0.precision)
     problem.noisy = noise.exceeds(x0.precision)
     problem.unit = noise.unit if problem.noisy else x0.precision.eps
-    return linear_parameters(problem, x0, r, sizes, noise)
+    return noise
 
 
-def _attempts(
-    problem: Problem, x0: MDArray, linear: list[int]
+def attempts(
+    problem: Problem, x0: MDArray, noise: Noise | None
 ) -> Iterator[tuple[MDArray, Rule, list[int], int]]:
-    """Yield starting points, rules, the parameters that are solved for, and how many steps."""
-    yield x0, _RATIO, [], 110
-    if linear:
+    """Yield starting points, rules, the parameters that are solved for, and how many steps.
+
+    Parameters that enter linearly are searched for where the noise of the function is given.
+    """
+    yield x0, _RATIO, problem.linear or [], 110
+    linear: list[int] = []
+    if noise is not None:
+        r = problem.function.at(x0, x0.precision)
+        linear = linear_parameters(problem, x0, r, sizes_of(x0), noise)
+    if linear and not problem.linear:
         yield x0, _CAREFUL, linear, 60
     rng = np.random.default_rng(0)
     for k in range(_STARTS):
@@ -145,5 +152,5 @@ def _free(problem: Problem, point: Point) -> np.ndarray:
     if not mask.any():
         return np.ones(mask.size, dtype=bool)
     weighted, _ = problem.loss.weights(point.r, problem.function.scale)
-    gradient = (point.jacobian.T @ weighted).to_numpy()
+    gradient = point.jacobian.T @ weighted.to_numpy()
     return ~(mask * gradient < 0)

@@ -11,13 +11,14 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._functions.creation import array
-from mdqr._functions.elementwise import sqrt
+from mdqr._functions.elementary import log
 from mdqr._functions.sequences import concatenate
 from mdqr._pickles import State, pickled
 from mdqr._precision import Precision
 from mdqr._typing import PrecisionLike
 from mdqr.series._arithmetic import functions
 from mdqr.series._arithmetic.convert import series_text, to_sympy
+from mdqr.series._arithmetic.elementary import Elementary
 from mdqr.series._arithmetic.products import multiply, shift_matrix
 from mdqr.series._errors import required
 
@@ -31,7 +32,7 @@ def is_series(coeffs: Any) -> bool:
 
 
 @pickled
-class PowerSeries:
+class PowerSeries(Elementary):
     """Power series ``c_0 + c_1 t + ... + c_d t^d + O(t^(d+1))``, one or an array of them.
 
     Arithmetic with series of two degrees gives the lower one; numbers, and arrays of the shape of
@@ -66,7 +67,6 @@ class PowerSeries:
     """
 
     __slots__ = ("coeffs", "variable")
-    __array_ufunc__ = None  # NumPy's operators give way to these
 
     def __init__(
         self,
@@ -197,6 +197,8 @@ class PowerSeries:
         Its type does not count, but that a complex one makes a complex series, and an `MDArray` of
         a higher precision a series of that.
         """
+        if isinstance(exponent, PowerSeries):
+            return (self.log() * exponent).exp()
         r, fraction = functions.exponent_of(exponent)
         precision = max(self.precision, r.precision) if r is exponent else self.precision
         kind = complex if self.coeffs.is_complex or r.is_complex else None
@@ -209,6 +211,16 @@ class PowerSeries:
         ):
             return self._like(base._integer_power(int(fraction)).coeffs.astype(dtype=kind))
         return self._like(functions.power(base.coeffs.astype(dtype=kind), exponent))
+
+    def __rpow__(self, base: Any) -> PowerSeries:
+        number = base if isinstance(base, MDArray) else array(base, precision=self.precision)
+        return (self * log(number.to_device(self.coeffs.device))).exp()
+
+    def __rmatmul__(self, other: Any) -> PowerSeries:
+        """Multiply a matrix or a vector with a vector of series."""
+        if len(self.shape) != 1:
+            raise ValueError(f"the product needs a vector of series; the shape is {self.shape}")
+        return self._like(other @ self.coeffs)
 
     def _integer_power(self, exponent: int) -> PowerSeries:
         if exponent < 0:
@@ -339,22 +351,7 @@ class PowerSeries:
             self.coeffs @ shift_matrix(point, self.degree + 1).to_device(self.coeffs.device)
         )
 
-    # -- functions -------------------------------------------------------------------------------
-
-    def reciprocal(self) -> PowerSeries:
-        """Return 1 over it.
-
-        Raises
-        ------
-        ZeroDivisionError
-            If a constant coefficient is zero, as all powers but natural ones do.
-        """
-        return self._like(functions.reciprocal(self.coeffs))
-
-    def sqrt(self) -> PowerSeries:
-        """Return the square root, starting from the root of the constant term."""
-        first = sqrt(self.coeffs[..., 0])
-        return self._like(functions.power(self.coeffs, 0.5, first))
+    # -- functions: the others are those of Elementary ------------------------------------------
 
     def root(self, n: int) -> PowerSeries:
         """Return the n-th root, from the principal one of the constant term."""
@@ -364,37 +361,11 @@ class PowerSeries:
             return self
         return self._like(functions.power(self.coeffs, Fraction(1, n)))
 
-    def exp(self) -> PowerSeries:
-        """Return the exponential."""
-        return self._like(functions.exp(self.coeffs))
-
-    def log(self) -> PowerSeries:
-        """Return the logarithm; the constant term may not be zero."""
-        return self._like(functions.log(self.coeffs))
-
-    def sin(self) -> PowerSeries:
-        """Return the sine."""
-        return self._like(functions.sin_cos(self.coeffs)[0])
-
-    def cos(self) -> PowerSeries:
-        """Return the cosine."""
-        return self._like(functions.sin_cos(self.coeffs)[1])
-
-    def tan(self) -> PowerSeries:
-        """Return the tangent."""
-        return self._like(functions.tan(self.coeffs))
-
-    def arcsin(self) -> PowerSeries:
-        """Return the inverse sine."""
-        return self._like(functions.arcsin(self.coeffs))
-
-    def arccos(self) -> PowerSeries:
-        """Return the inverse cosine."""
-        return self._like(functions.arccos(self.coeffs))
-
-    def arctan(self) -> PowerSeries:
-        """Return the inverse tangent."""
-        return self._like(functions.arctan(self.coeffs))
+    def sum(self, axis: int | None = None) -> PowerSeries:
+        """Return the sum over an axis of the array of series, or over all."""
+        if axis is None:
+            return self._like(self.coeffs.reshape(-1, self.degree + 1).sum(axis=0))
+        return self._like(self.coeffs.sum(axis=axis if axis >= 0 else axis - 1))
 
     # -- to other packages -----------------------------------------------------------------------
 

@@ -27,4 +27,5 @@ CLOSE = (
     *others.STATED,
     *others.TENSORCORE,
     *others.QUADRATURE,
+    *others.OPTIMIZE,
 )

@@ -105,3 +105,27 @@ QUADRATURE = (
     Mutant(_QUADRATURE + "_gauss:_rounded", (rules.ROUNDED,), precisions=NOT_OD),
     Mutant(_QUADRATURE + "_classical:_gamma", (rules.INTEGRALS,), "1", precisions=NOT_OD),
 )
+
+_OPTIMIZE = "mdqr.optimize._"
+_OF_PROOFS = "tests/optimize/test_proofs.py::"
+_OF_BALLS = "tests/optimize/test_enclosures.py::"
+_ZEROS = (Tests(_OF_PROOFS + "test_bounds_of_zeros_near_the_error"),)
+_CONVEX = (Tests(_OF_PROOFS + "test_bounds_of_convex_problems_near_the_error"),)
+_CLAIMED = (Tests("tests/optimize/test_bounded_linear.py::test_bounds_hold_and_are_near"),)
+OPTIMIZE = (
+    Mutant(_OPTIMIZE + "enclosure.krawczyk:nearest", _ZEROS, "0", precisions=("dd",)),
+    Mutant(
+        _OPTIMIZE + "enclosure.ball:Ball.eps",
+        (Tests(_OF_BALLS + "test_roundings_of_operations"),),
+        precisions=("dd",),
+    ),
+    Mutant(
+        _OPTIMIZE + "enclosure.functions:value",
+        (Tests(_OF_BALLS + "test_functions_and_their_derivatives"),),
+        "rad",
+        precisions=("dd",),
+    ),
+    Mutant(_OPTIMIZE + "solver.active_set:convex_error", _CONVEX, precisions=("dd",)),
+    Mutant(_OPTIMIZE + "solver.active_set:proven_error", _CONVEX, precisions=("dd",)),
+    Mutant(_OPTIMIZE + "solver.proof:with_rounding", _CLAIMED, precisions=("dd",)),
+)

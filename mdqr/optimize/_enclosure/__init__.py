@@ -1,0 +1,1 @@
+"""Values with proven errors, through the caller's function, and what they prove."""

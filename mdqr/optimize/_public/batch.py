@@ -1,0 +1,211 @@
+"""Batches: the public side of many fits of one model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import mdqr
+from mdqr._array.array import MDArray
+from mdqr._errors import warn_of_precision
+from mdqr._precision import Precision
+from mdqr._stability import experimental
+from mdqr.linalg._shared.info import Info
+from mdqr.optimize._batch.algebra import inverses
+from mdqr.optimize._batch.problems import Problems
+from mdqr.optimize._batch.solve import Outcome, solve
+from mdqr.optimize._public.result import OptimizeResult
+
+_FOUND = "Newton's steps have fallen to the rounding errors in all problems."
+
+
+@experimental
+class BatchInfo(Info):
+    """Quality and statistics of a batch of fits; arrays have the shape of the batch in front.
+
+    Attributes
+    ----------
+    method, derivatives : str
+        "newton" and "differences".
+    iterations : int
+        The most steps of any problem before Newton's.
+    noise : numpy.ndarray
+        Rounding errors of the function, relative to its values.
+    error_bound : numpy.ndarray
+        Estimated bounds of the errors of x, as `FitInfo` has them; infinite where a problem has no
+        minimum.
+    digits : numpy.ndarray
+        Correct decimal digits of x for the function as it is.
+    bound_kind : str
+        "estimated".
+    """
+
+    derivatives = "differences"
+
+    def __init__(
+        self,
+        precision: Precision,
+        sizes: np.ndarray,
+        bound: np.ndarray,
+        linearised: tuple[MDArray, MDArray],
+        found: np.ndarray,
+        **known: Any,
+    ) -> None:
+        super().__init__(precision, sizes, bound, bound, bound_kind="estimated", **known)
+        self._linearised, self._found = linearised, found
+        self.noise: np.ndarray = np.zeros(())
+
+    @property
+    def residual_std(self) -> MDArray:
+        """Residual standard deviations; NaN without degrees of freedom."""
+        a, r = self._linearised
+        m, n = a.shape[-2:]
+        squares = (r * r).sum(axis=-1)
+        found: MDArray = mdqr.sqrt(squares / (m - n)) if m > n else squares * np.nan
+        return found.astype(self.precision)
+
+    def covariance(self, *, scaled: bool = True) -> MDArray:
+        """Return the covariance matrices of the parameters.
+
+        Parameters
+        ----------
+        scaled : bool, default: True
+            Whether to multiply by the variances of the residuals.
+
+        Returns
+        -------
+        MDArray
+            ``(..., n, n)``; infinite where a problem has no minimum or a singular Jacobian.
+        """
+        a, r = self._linearised
+        m, n = a.shape[-2:]
+        wide = a.reshape(-1, m, n)
+        near = np.sqrt((wide.limbs[0] ** 2).sum(axis=-2))
+        scale = np.exp2(-np.round(np.log2(np.where(near > 0, near, 1.0))))
+        wide = wide * scale[:, None, :]
+        gram = mdqr.moveaxis(wide.mT @ wide, 0, -1)
+        inverse, definite = inverses(np, gram.copy())
+        pcov = mdqr.moveaxis(inverse, -1, 0) * scale[:, None, :] * scale[..., None]
+        if scaled:
+            variance = (r * r).sum(axis=-1) / (m - n) if m > n else (r * r).sum(axis=-1) * np.inf
+            pcov = pcov * variance.reshape(-1, 1, 1)
+        known = (definite & self._found.reshape(-1))[:, None, None]
+        pcov = mdqr.where(known & np.isfinite(pcov.limbs[0]), pcov, np.inf)
+        return pcov.reshape((*a.shape[:-2], n, n)).astype(self.precision)
+
+    def standard_errors(self) -> MDArray:
+        """Return the standard errors of the parameters, ``(..., n)``."""
+        index = np.arange(self._linearised[0].shape[-1])
+        return mdqr.sqrt(self.covariance()[..., index, index])
+
+
+BatchInfo.__module__ = "mdqr.optimize"
+
+
+def fitted(
+    name: str,
+    values: Callable[[MDArray, Any, Precision], Any],
+    residuals: Callable[[MDArray, Any, Precision], MDArray],
+    start: MDArray,
+    precision: Precision,
+    *,
+    separable: bool,
+    linear: list[int] | None,
+) -> OptimizeResult:
+    """Return the results of a batch from starting points ``(..., n)`` in the highest precision."""
+    shape, n = start.shape[:-1], start.shape[-1]
+    x0 = start.reshape(-1, n).T.astype(mdqr.dd)
+    problems = Problems(name, values, residuals, separable=separable, like=x0, precision=precision)
+    _scale(problems, x0)
+    outcome = solve(problems, x0, linear)
+    result = _result(problems, outcome, shape)
+    _warn(problems, result)
+    return result
+
+
+def _scale(problems: Problems, x0: MDArray) -> None:
+    """Refuse starts that are not finite, and let sums of squares stay in range."""
+    xp = problems.xp
+    r = problems.at(x0[:, None])[0]
+    if not r.shape[-1]:
+        raise ValueError(f"{problems.name}: the function returned no residuals")
+    finite = _host(xp.isfinite(r.limbs[0]).all(axis=-1))
+    if not finite.all():
+        k = int(np.flatnonzero(~finite)[0])
+        raise ValueError(
+            f"{problems.name}: residuals are not finite in the initial point of problem {k}"
+        )
+    largest = abs(r.limbs[0]).max(axis=-1)
+    far = (largest > 0) & ((largest < 1e-60) | (largest > 1e60))
+    if bool(far.any()):
+        problems.scale = xp.exp2(-xp.round(xp.log2(xp.where(far, largest, 1.0))))
+
+
+def _result(problems: Problems, outcome: Outcome, shape: tuple[int, ...]) -> OptimizeResult:
+    p, n = problems.precision, outcome.x.shape[0]
+    r, jacobian = outcome.r.T, mdqr.moveaxis(outcome.jacobian, -1, 0).mT
+    if problems.scale is not None:
+        r = r / problems.scale[:, None]
+        jacobian = jacobian / problems.scale[:, None, None]
+    gradient = (jacobian * r[..., None]).sum(axis=-2).astype(p)
+    found, x = _host(outcome.found), outcome.x.T.astype(p)
+    near = np.abs(_host(x.limbs[0]))
+    bound = _host(outcome.error).T + p.eps * near
+    rows = r.shape[-1]
+    linearised = tuple(a.to_device("cpu") for a in (jacobian, r))
+    info = BatchInfo(
+        p,
+        near.reshape((*shape, n)),
+        bound.reshape((*shape, n)),
+        (linearised[0].reshape((*shape, rows, n)), linearised[1].reshape((*shape, rows))),
+        found.reshape(shape),
+        method="newton",
+        iterations=int(_host(outcome.steps).max(initial=0)),
+    )
+    info.noise = _host(outcome.unit).reshape(shape)
+    status = np.where(found, 3, -3).reshape(shape)
+    lost = int(np.count_nonzero(~found))
+    return OptimizeResult(
+        x=x.reshape((*shape, n)),
+        cost=((r * r).sum(axis=-1) * 0.5).astype(p).reshape(shape),
+        fun=_as_complex(problems, r, -1).astype(p).reshape((*shape, -1)),
+        jac=_as_complex(problems, jacobian, -2).astype(p).reshape((*shape, -1, n)),
+        grad=gradient.reshape((*shape, n)),
+        optimality=np.abs(_host(gradient.limbs[0])).max(axis=-1, initial=0.0).reshape(shape),
+        active_mask=np.zeros((*shape, n), dtype=int),
+        nfev=problems.nfev,
+        njev=problems.nfev,
+        status=status,
+        success=status > 0,
+        message=f"No minimum was found in {lost} of {found.size} problems." if lost else _FOUND,
+        info=info,
+    )
+
+
+def _as_complex(problems: Problems, stacked: MDArray, axis: int) -> MDArray:
+    if not problems.is_complex:
+        return stacked
+    real, imag = mdqr.split(stacked, 2, axis=axis)
+    return real + imag * 1j
+
+
+def _warn(problems: Problems, result: OptimizeResult) -> None:
+    """Warn of problems without a minimum, or with less than half of the digits."""
+    info, p = result.info, problems.precision
+    weak = np.flatnonzero(np.min(info.digits, axis=-1).reshape(-1) < 0.5 * p.digits)
+    if not weak.size:
+        return
+    advice = "look at `status` and `info.digits`" if result.success.all() else "change their x0"
+    first = ", ".join(map(str, weak[:5].tolist())) + (" ..." if weak.size > 5 else "")
+    warn_of_precision(
+        f"optimize.{problems.name}",
+        f"{result.message} Problems {first} have less than half of the digits; {advice}",
+        digits=float(np.min(info.digits)),
+        precision=p,
+    )
+
+
+def _host(x: Any) -> np.ndarray:
+    return x if isinstance(x, np.ndarray) else np.asarray(x.get())

@@ -1,0 +1,172 @@
+"""One curve through many data sets at once, and many sets of residuals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import mdqr
+from mdqr._array.array import MDArray
+from mdqr._precision import Precision
+from mdqr.optimize._public.batch import BatchInfo, fitted
+from mdqr.optimize._public.result import CurveFitResult, OptimizeResult
+
+_FOR_ONE = (*("bounds", "jac", "x_scale", "loss", "max_nfev", "callback", "verified", "progress"),)
+
+
+def _check_options(name: str, given: Sequence[Any]) -> None:
+    """Refuse options that a batch does not take, unless they are the defaults."""
+    for option, value in zip(_FOR_ONE, given, strict=True):
+        plain = value is None or (isinstance(value, str) and value in ("linear", "jac"))
+        if not plain and not (option == "bounds" and _are_infinite(value)):
+            raise ValueError(
+                f"{name}: a batch of problems takes no `{option}`; leave it out, or fit them one "
+                "at a time"
+            )
+
+
+def _are_infinite(bounds: Any) -> bool:
+    try:
+        low, high = (np.asarray(side, dtype=float) for side in bounds)
+    except (TypeError, ValueError):
+        return False
+    return bool(np.all(low == -np.inf) and np.all(high == np.inf))
+
+
+class _DataSets:
+    """Observations ``(B, m)`` of curves in every precision, and where they are made."""
+
+    def __init__(self, x: Any, y: MDArray, sigma: MDArray | None, own_x: bool) -> None:
+        self._parts = {"x": x, "y": y, "sigma": sigma}
+        self._own = {"y", "sigma"} | ({"x"} if own_x else set())
+        self._held: dict[tuple[str, Precision], Any] = {}
+
+    def part(self, name: str, rows: Any, precision: Precision) -> Any:
+        """Return a part of the problems `rows`."""
+        key = name, precision
+        if key not in self._held:
+            whole = self._parts[name]
+            self._held[key] = whole.astype(precision) if isinstance(whole, MDArray) else whole
+        found = self._held[key]
+        return found if rows is None or name not in self._own else found[rows]
+
+    def residuals(self, values: MDArray, rows: Any, precision: Precision) -> MDArray:
+        """Return the weighted residuals of values ``(k, B, m)``."""
+        r = values - self.part("y", rows, precision)
+        return r if self._parts["sigma"] is None else r / self.part("sigma", rows, precision)
+
+
+def fit_curves(
+    f: Callable[..., Any],
+    xdata: Any,
+    y: MDArray,
+    start: MDArray,
+    weights: tuple[Any, bool, bool | None],
+    linear: list[int] | None,
+    precision: Precision,
+    one: Sequence[Any],
+) -> CurveFitResult:
+    """Return the fits of a curve to data sets ``(..., m)``, from starting points ``(..., n)``.
+
+    `weights` are SciPy's `sigma`, `absolute_sigma` and `check_finite`, `one` options that only one
+    problem takes.
+    """
+    name, (sigma, absolute, check) = "curve_fit", weights
+    _check_options(name, one)
+    shape, m = y.shape[:-1], y.shape[-1]
+    if not y.size:
+        raise ValueError(f"{name}: `ydata` must not be empty")
+    x, own = _places(name, xdata, y)
+    if check is not False:
+        for what, value in (("xdata", x), ("ydata", y)):
+            if isinstance(value, MDArray) and not bool(mdqr.isfinite(value).all()):
+                raise ValueError(
+                    f"{name}: `{what}` must not contain infs or NaNs; leave these observations out"
+                )
+    start = _starts(name, start, shape).to_device(y.device)
+    data = _DataSets(x, y.reshape(-1, m), _deviations(name, sigma, y), own)
+    result = fitted(
+        name,
+        lambda b, rows, p: f(data.part("x", rows, p), *b),
+        data.residuals,
+        start,
+        precision,
+        separable=True,
+        linear=linear,
+    )
+    info: BatchInfo = result.info
+    found = CurveFitResult(result.x, info.covariance(scaled=not absolute))
+    found.info, found.result = info, result  # type: ignore[assignment]
+    found.absolute_sigma = absolute
+    return found
+
+
+def _places(name: str, xdata: Any, y: MDArray) -> tuple[Any, bool]:
+    """Return the places of observations on the device of y, and if each curve has its own."""
+    if not (
+        isinstance(xdata, (list, tuple, range, MDArray, np.ndarray)) or hasattr(xdata, "__array__")
+    ):
+        return xdata, False
+    x = mdqr.array(xdata, precision=mdqr.od).to_device(y.device)
+    if x.ndim > 1 and x.shape == y.shape:
+        return x.reshape(-1, y.shape[-1]), True
+    if x.ndim and x.shape[-1] != y.shape[-1]:
+        raise ValueError(
+            f"{name}: `xdata` has shape {x.shape}, and `ydata` {y.shape}: the last axes must have "
+            "one length; leading axes of `ydata` are a batch of data sets"
+        )
+    return x, False
+
+
+def _starts(name: str, start: MDArray, shape: tuple[int, ...]) -> MDArray:
+    """Return a starting point for each problem."""
+    try:
+        return mdqr.broadcast_to(start, (*shape, start.shape[-1])).copy()
+    except ValueError:
+        raise ValueError(
+            f"{name}: `p0` has shape {start.shape}, and there is a batch of {shape} problems: it "
+            f"must be {(*shape, start.shape[-1])}, or one starting point for all"
+        ) from None
+
+
+def _deviations(name: str, sigma: Any, y: MDArray) -> MDArray | None:
+    if sigma is None:
+        return None
+    deviations = mdqr.array(sigma, precision=mdqr.od).to_device(y.device)
+    try:
+        wide = mdqr.broadcast_to(deviations, y.shape)
+    except ValueError:
+        raise ValueError(
+            f"{name}: `sigma` has incorrect shape {deviations.shape}; of a batch it must broadcast "
+            f"to that of `ydata`, {y.shape}"
+        ) from None
+    if not bool(((deviations > 0) & mdqr.isfinite(deviations)).all()):
+        raise ValueError(f"{name}: `sigma` must be positive and finite")
+    return wide.reshape(-1, y.shape[-1])
+
+
+def fit_residuals(
+    fun: Callable[[MDArray], Any],
+    start: MDArray,
+    linear: list[int] | None,
+    precision: Precision | None,
+    one: Sequence[Any],
+) -> OptimizeResult:
+    """Return the minima of residuals ``(B, m)`` that one call gives, from ``(..., n)``."""
+    name = "least_squares"
+    _check_options(name, one)
+    if precision is None:
+        n = start.shape[-1]
+        trial = fun(start.reshape(-1, n).T.astype(mdqr.dd)[:, None, :, None])
+        precision = trial.precision if isinstance(trial, MDArray) else mdqr.d
+    return fitted(
+        name,
+        lambda b, rows, p: fun(b),
+        lambda r, rows, p: r,
+        start,
+        precision,
+        separable=False,
+        linear=linear,
+    )

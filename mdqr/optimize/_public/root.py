@@ -1,0 +1,306 @@
+"""Zeros of systems of equations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import mdqr
+from mdqr._array.array import MDArray
+from mdqr._errors import place_of_least, warn_of_precision
+from mdqr._precision import Precision
+from mdqr._progress import Progress, Report, with_report
+from mdqr._stability import experimental
+from mdqr._typing import PrecisionLike
+from mdqr.linalg import LinAlgError
+from mdqr.optimize._model.function import Function
+from mdqr.optimize._public.least_squares import (
+    Exact,
+    as_values,
+    jac_of,
+    precision_of,
+    problem_of,
+    start_of,
+)
+from mdqr.optimize._public.result import OptimizeResult, RootInfo
+from mdqr.optimize._solver.problem import Problem
+from mdqr.optimize._solver.proof import with_rounding
+from mdqr.optimize._solver.zero import (
+    FOUND,
+    LIMIT,
+    NONE,
+    SINGULAR,
+    STOPPED,
+    Found,
+    find,
+    proven_error,
+)
+
+_METHODS = ("auto", "hybr", "lm")
+_MESSAGES = {
+    FOUND: "Newton's steps have fallen to the rounding errors: the solution converged.",
+    LIMIT: "The maximum number of function evaluations is exceeded.",
+    STOPPED: "`callback` raised StopIteration.",
+    NONE: "No zero was found: the norm of `fun` has a minimum there, or stagnates. Change x0.",
+    SINGULAR: "`fun` is nearly zero and its Jacobian singular: a multiple zero, or more than one.",
+}
+
+
+class _Variables:
+    """Unknowns of a system as real parameters: complex ones are their parts."""
+
+    def __init__(self, start: MDArray, *, is_complex: bool) -> None:
+        self.is_complex = is_complex
+        self.parts = mdqr.concatenate([start.real, start.imag]) if is_complex else start
+
+    def joined(self, b: Any) -> Any:
+        """Return the unknowns for parameters on the first axis."""
+        if not self.is_complex:
+            return b
+        n = self.parts.shape[0] // 2
+        return b[:n] + b[n:] * 1j
+
+    def bound(self, errors: np.ndarray) -> np.ndarray:
+        """Return bounds of the moduli of errors of the unknowns."""
+        n = self.parts.shape[0] // 2
+        return np.hypot(errors[:n], errors[n:]) * (1 + 2.0**-50) if self.is_complex else errors
+
+
+@experimental
+def root(
+    fun: Callable[..., Any],
+    x0: Any,
+    args: tuple[Any, ...] = (),
+    method: str = "auto",
+    jac: Any = None,
+    tol: float | None = None,
+    callback: Callable[..., Any] | None = None,
+    options: dict[str, Any] | None = None,
+    *,
+    precision: PrecisionLike | None = None,
+    verified: bool = False,
+    progress: Progress = None,
+) -> OptimizeResult:
+    """Solve n equations in n unknowns, to all digits of a precision.
+
+    Parameters
+    ----------
+    fun : callable
+        Called as ``fun(x, *args)`` with an `MDArray` ``(n,)``; returns n values. It must compute in
+        the precision of x, as `fun` of `least_squares`.
+    x0 : array_like
+        The starting point, ``(n,)`` or a number. Where it is complex the unknowns are; `fun` must
+        be analytic then.
+    args : tuple, optional
+        More arguments of `fun` and `jac`.
+    method : {"auto", "hybr", "lm"}, optional
+        All are one method.
+    jac : callable or "series", optional
+        Called as `fun`; returns the Jacobian ``(n, n)``. See `least_squares`; of complex unknowns
+        "series" or None.
+    tol : None, optional
+        Only None: the tolerance follows from the precision.
+    callback : callable, optional
+        Called as ``callback(x)`` after each step; StopIteration ends the search.
+    options : dict, optional
+        ``{"maxfev": count}`` bounds how many points are tried, by default 10,000.
+    precision : Precision or str, optional
+        The precision of the result; by default the highest of `x0` and of what `fun` returns.
+    verified : bool, optional
+        Whether to prove that one zero lies within `info.error_bound` of x. `fun` is then also
+        called with enclosures; see `least_squares`.
+    progress : callable or bool, optional
+        Called as ``progress(stage, done, total)``; True shows a bar.
+
+    Returns
+    -------
+    OptimizeResult
+        With `x`, `fun`, `jac` ``(n, n)``, `nfev`, `njev`, `status`, `success`, `message`, and
+        `info`, a `RootInfo`. `status` is 1 where a zero was found.
+
+    Raises
+    ------
+    TypeError
+        If `fun` cannot be called, or an option is not needed.
+    ValueError
+        If `x0` is empty or not finite, or `fun` does not return n values, or not finite ones in the
+        initial point.
+    numpy.linalg.LinAlgError
+        If `verified` is asked for and a zero is not found or not proven.
+
+    Warns
+    -----
+    PrecisionWarning
+        If no zero is found, or `fun` rounds to fewer digits than the precision has.
+
+    See Also
+    --------
+    least_squares : More equations than unknowns, or bounds.
+
+    Notes
+    -----
+    Levenberg and Marquardt's method reduces the sum of squares until Newton's method converges;
+    that is evaluated in the next precision above the result's. The bound is an estimate, twice the
+    last step and the rounding errors of `fun` times the moduli of the inverse Jacobian, unless
+    `verified` proves one by Krawczyk's method.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> def equations(x):
+    ...     return [x[0] + mdqr.exp(x[1]) - 5, x[0] * x[1] - 2]
+    >>> found = mdqr.optimize.root(equations, [1, 1], precision="qd", verified=True)
+    >>> found.x.to_strings(25).tolist()
+    ['1.657307580055898678040223', '1.206776596009138378280517']
+    >>> bool(found.info.digits.min() > 62)
+    True
+    """
+    if not (progress is None or isinstance(progress, Report)):
+        return with_report(root, locals())
+    name = "root"
+    _check_options(name, fun, method, tol, options)
+    start, work, is_complex = _start(name, x0, precision)
+    unknowns = _Variables(start, is_complex=is_complex)
+
+    def values(b: Any, _: Precision) -> Any:
+        return fun(unknowns.joined(b), *args)
+
+    function = Function(name, values, lambda r, precision: r)
+    work = work if precision is not None else precision_of(function, unknowns.parts, work)
+    given = jac_of(name, jac)
+    if given is not None and is_complex:
+        raise ValueError(f"{name}: `jac` of complex unknowns must be None or 'series'")
+    problem = problem_of(
+        function,
+        unknowns.parts,
+        work,
+        Exact(
+            given and (lambda b, p: as_values(given(b, *args), p)),
+            values,
+            enclosed=lambda x: fun(x, *args),
+        ),
+        jac,
+        (-np.inf, np.inf),
+        names=[f"x[{j}]" for j in range(start.size)],
+        max_nfev=(options or {}).get("maxfev"),
+        callback=callback,
+        verified=verified,
+        progress=progress,
+    )
+    _check_count(name, function, start.size, is_complex=is_complex)
+    return _result(problem, find(problem, unknowns.parts.astype(mdqr.dd)), unknowns)
+
+
+def _check_options(name: str, fun: Any, method: Any, tol: Any, options: Any) -> None:
+    if not callable(fun):
+        raise TypeError(f"{name}: `fun` must be callable; got {type(fun).__name__}")
+    if method not in _METHODS:
+        raise ValueError(f"{name}: there is one method, method='auto'; got {method!r}")
+    if tol is not None:
+        raise TypeError(f"{name}: tol is not needed: it follows from the precision; leave it out")
+    unknown = [key for key in options or {} if key != "maxfev"]
+    if unknown:
+        raise TypeError(f"{name}: options has {unknown[0]!r}, which is not needed; leave it out")
+
+
+def _start(name: str, x0: Any, precision: Any) -> tuple[MDArray, Precision, bool]:
+    """Return the starting point in the highest precision, and the precision of the result."""
+    is_complex = x0.is_complex if isinstance(x0, MDArray) else np.iscomplexobj(x0)
+    start, work = start_of(name, x0, precision, complex_too=True)
+    return start, work, bool(is_complex)
+
+
+def _check_count(name: str, function: Function, n: int, *, is_complex: bool) -> None:
+    """Refuse systems that are not square, and complex values of real unknowns."""
+    if function.count != n:
+        raise ValueError(
+            f"{name}: `fun` returned {function.count} values for {n} unknowns; there must be as "
+            "many. See least_squares for more equations"
+        )
+    if function.is_complex and not is_complex:
+        raise ValueError(f"{name}: `fun` returned complex values; give a complex x0")
+    if is_complex and not function.is_complex:
+        raise ValueError(f"{name}: `fun` returned real values of complex unknowns")
+
+
+def _result(problem: Problem, found: Found, unknowns: _Variables) -> OptimizeResult:
+    p, zero, scale = problem.precision, found.zero, problem.function.scale
+    end = zero if zero is not None else found.point
+    message = _MESSAGES[found.status]
+    if zero is None and problem.verified:
+        raise LinAlgError(f"root: verified: {message}")
+    exact = unknowns.joined(end.x)
+    x = exact.astype(p)
+    size = np.abs(x.to_numpy())
+    bound, inverse = np.full(size.shape, np.inf), None
+    held = end.jacobian  # of a point that is no zero in float64
+    held = held if isinstance(held, MDArray) else mdqr.array(held, precision=mdqr.d)
+    jacobian = _joined(unknowns, held)
+    if zero is not None:
+        inverse = _joined(unknowns, zero.inverse)
+        if problem.verified:
+            bound = with_rounding(proven_error(problem, exact, inverse * scale), exact, x)
+        else:
+            bound = unknowns.bound(zero.error) + p.eps * size
+    info = RootInfo(
+        p,
+        size,
+        bound,
+        condition=lambda: _condition(jacobian),
+        bound_kind="proven" if problem.verified else "estimated",
+        method="newton" if zero is not None else "levenberg-marquardt",
+        iterations=found.steps + (len(zero.history) if zero is not None else 0),
+        history=np.array(zero.history if zero is not None else []),
+    )
+    info.derivatives = problem.derivatives.name
+    info.noise = zero.noise.unit if zero is not None else problem.unit
+    result = OptimizeResult(
+        x=x,
+        fun=_values(unknowns, end.r).astype(p) / scale,
+        jac=jacobian.astype(p) / scale,
+        nfev=problem.function.nfev,
+        njev=problem.derivatives.njev,
+        status=found.status,
+        success=found.status == FOUND,
+        message=message,
+        info=info,
+    )
+    _warn(problem, result, zero is not None)
+    return result
+
+
+def _warn(problem: Problem, result: OptimizeResult, found: bool) -> None:
+    info = result.info
+    text = result.message if not found else ""
+    if found and (problem.noisy or info.noise > 2.0**14 * problem.precision.next.eps):
+        text = (
+            f"`fun` rounds to {-np.log10(info.noise):.0f} digits: look for np.pi, math.exp, "
+            "float() or to_numpy() in it, and take mdqr.pi, mdqr.exp and decimal strings"
+        )
+    if text and result.status != STOPPED:
+        warn_of_precision(
+            "optimize.root",
+            text,
+            digits=float(np.min(info.digits)),
+            precision=problem.precision,
+            index=place_of_least(info.digits),
+        )
+
+
+def _values(unknowns: _Variables, parts: MDArray) -> MDArray:
+    return unknowns.joined(parts)
+
+
+def _joined(unknowns: _Variables, a: MDArray) -> MDArray:
+    """Return the complex derivative for a real matrix of parts."""
+    if not unknowns.is_complex:
+        return a
+    n = a.shape[0] // 2
+    return a[:n, :n] + a[n:, :n] * 1j
+
+
+def _condition(jacobian: MDArray) -> float:
+    near = jacobian.to_numpy()
+    return float(np.linalg.cond(near)) if np.isfinite(near).all() else np.inf

@@ -1,0 +1,201 @@
+"""Linear least squares with bounds: against rational arithmetic and SciPy."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.optimize
+from flint import fmpq, fmpq_mat
+
+import mdqr
+from mdqr.optimize import lsq_linear, nnls
+
+PRECISIONS = [mdqr.d, mdqr.dd, mdqr.qd, mdqr.od]
+
+
+def rational(values):
+    return [fmpq(v.numerator, v.denominator) for v in np.ravel(values)]
+
+
+def exact_minimum(a, b, lower, upper):
+    """Return the solution in rational arithmetic: of all active sets the one that fits."""
+    m, n = a.shape
+    rows = fmpq_mat(m, n, rational(a.to_fractions()))
+    right = fmpq_mat(m, 1, rational(b.to_fractions()))
+    low, high = (rational(side.to_fractions()) for side in (lower, upper))
+    for sides in itertools.product((-1, 0, 1), repeat=n):
+        x = [low[j] if sides[j] < 0 else high[j] if sides[j] > 0 else fmpq(0) for j in range(n)]
+        free = [j for j in range(n) if not sides[j]]
+        rest = right - rows * fmpq_mat(n, 1, x)
+        if free:
+            columns = fmpq_mat(m, len(free), [rows[i, j] for i in range(m) for j in free])
+            solved = (columns.transpose() * columns).solve(columns.transpose() * rest)
+            for k, j in enumerate(free):
+                x[j] = solved[k, 0]
+        gradient = rows.transpose() * (rows * fmpq_mat(n, 1, x) - right)
+        inside = all(low[j] <= x[j] <= high[j] for j in range(n))
+        if inside and all(not s or -s * gradient[j, 0] > 0 for j, s in enumerate(sides)):
+            return [Fraction(int(v.p), int(v.q)) for v in x], list(sides)
+    return None
+
+
+def drawn(seed, precision, *, negative=True):
+    """Return full-width problems, graded by up to 2^+-60."""
+    rng = np.random.default_rng([seed, precision.limbs])
+    m, n = int(rng.integers(3, 6)), int(rng.integers(1, 4))
+    a = mdqr.random.normal((m, n), precision=precision, rng=rng)
+    a = a * 2.0 ** rng.integers(-60, 60) * np.exp2(rng.integers(-8, 8, n))
+    b = mdqr.random.normal((m,), precision=precision, rng=rng) * 2.0 ** rng.integers(-60, 60)
+    size = np.linalg.norm(b.to_numpy()) / np.linalg.norm(a.to_numpy(), axis=0)
+    upper = mdqr.random.uniform((n,), low=0.05, precision=precision, rng=rng) * size
+    lower = -upper * 0.7 if negative else mdqr.zeros_like(upper)
+    return a, b, lower, upper
+
+
+def linear_claims(precision, seeds):
+    """Yield the errors of components and their bounds, where these are proven."""
+    for seed in seeds:
+        a, b, lower, upper = drawn(seed, precision)
+        exact = exact_minimum(a, b, lower, upper)
+        found = lsq_linear(a, b, (lower, upper), precision=precision)
+        assert exact is not None
+        assert found.active_mask.tolist() == exact[1]
+        assert found.info.bound_kind == "proven"
+        errors = [abs(v - e) for v, e in zip(found.x.to_fractions(), exact[0], strict=True)]
+        yield [float(e) for e in errors], found.info.error_bound
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_bounds_hold_and_are_near(precision):
+    ratios = []
+    for errors, bounds in linear_claims(precision, range(12)):
+        assert np.all(np.asarray(errors) <= bounds)
+        ratios += [e / bound for e, bound in zip(errors, bounds, strict=True) if e]
+    # A thousandth of the bounds is too small; those of od are made in od itself.
+    assert max(ratios) > 2.0**-10 or precision is mdqr.od
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_variables_that_are_not_negative(precision):
+    for seed in range(8):
+        a, b, lower, upper = drawn(seed + 100, precision, negative=False)
+        exact, _ = exact_minimum(a, b, lower, upper * 0 + 2.0**200)
+        x, rnorm = found = nnls(a, b)
+        for value, true, bound in zip(x.to_fractions(), exact, found.info.error_bound, strict=True):
+            assert abs(value - true) <= bound
+            assert value >= 0
+        wide = a.astype(mdqr.od) @ x.astype(mdqr.od) - b.astype(mdqr.od)
+        assert abs(rnorm - mdqr.linalg.norm(wide)) <= 64 * precision.eps * abs(rnorm)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_scipy_finds_the_same(seed):
+    rng = np.random.default_rng(seed)
+    a, b = rng.standard_normal((20, 9)), rng.standard_normal(20)
+    ours = lsq_linear(a, b, (-0.1, [0.1] * 9), precision=mdqr.dd)
+    theirs = scipy.optimize.lsq_linear(a, b, (-0.1, [0.1] * 9), method="bvls", tol=1e-15)
+    np.testing.assert_allclose(ours.x.to_numpy(), theirs.x, atol=1e-12)
+    assert (ours.active_mask == theirs.active_mask).all()
+    np.testing.assert_allclose(ours.unbounded_sol.to_numpy(), theirs.unbounded_sol[0], atol=1e-12)
+    assert set(theirs) <= set(ours)
+    np.testing.assert_allclose(nnls(a, b, precision=mdqr.dd).x.to_numpy(),
+                               scipy.optimize.nnls(a, b)[0], atol=1e-12)  # fmt: skip
+
+
+def test_without_bounds_it_is_lstsq():
+    a, b = mdqr.random.normal((6, 3), precision=mdqr.qd, rng=1), mdqr.ones(6, precision=mdqr.qd)
+    found = lsq_linear(a, b)
+    error = np.abs((found.x - mdqr.linalg.lstsq(a, b, precision=mdqr.od).x).to_numpy())
+    assert np.all(error <= found.info.error_bound)
+    assert found.active_mask.tolist() == [0, 0, 0]
+
+
+def test_complex_equations_of_real_unknowns():
+    rng = np.random.default_rng(2)
+    a = rng.standard_normal((5, 3)) + 1j * rng.standard_normal((5, 3))
+    b = rng.standard_normal(5) + 1j
+    ours, _ = nnls(a, b, precision=mdqr.qd)
+    theirs, _ = scipy.optimize.nnls(np.vstack([a.real, a.imag]), np.concatenate([b.real, b.imag]))
+    np.testing.assert_allclose(ours.to_numpy(), theirs, atol=1e-12)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_gradients_of_zero_at_bounds(precision):
+    """The active set is not determined there, but x is."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        a = mdqr.array(rng.integers(-4, 5, (5, 3)) + 8 * np.eye(5, 3), precision=precision)
+        x = rng.integers(0, 3, 3)
+        found = lsq_linear(a, a @ x, (0, 2))
+        assert found.info.bound_kind == "proven"
+        assert np.all(np.abs(found.x.to_numpy() - x) <= found.info.error_bound)
+        assert np.all(found.info.error_bound <= 2.0**11 * precision.eps)
+        found = nnls(a, a @ x)
+        assert np.all(np.abs(found.x.to_numpy() - x) <= found.info.error_bound)
+        assert np.all(found.info.error_bound <= 2.0**11 * precision.eps)
+
+
+def test_a_singular_problem_without_a_proof():
+    a = mdqr.array([[1, 1, 1], [0, 1, 2]], precision=mdqr.qd)
+    with pytest.warns(mdqr.PrecisionWarning, match="digits are not known"):
+        found = nnls(a, a @ [1, 0, 0])
+    assert np.isinf(found.info.error_bound).all()
+    assert found.info.bound_kind == "estimated"
+
+
+def test_dependent_columns():
+    with pytest.raises(mdqr.linalg.LinAlgError):
+        lsq_linear(np.ones((3, 2)), [1, 2, 4], precision=mdqr.qd)
+
+
+def test_limits_and_progress():
+    rng = np.random.default_rng(4)
+    a, b = rng.standard_normal((20, 9)), rng.standard_normal(20)
+    with pytest.raises(RuntimeError, match="maximum number of iterations"), pytest.warns():
+        nnls(a, b, maxiter=1, precision=mdqr.dd)
+    with pytest.warns(mdqr.PrecisionWarning, match="maximum number of iterations"):
+        found = lsq_linear(a, b, (0, 1), max_iter=1, precision=mdqr.dd)
+    assert found.status == 0
+    assert not found.success
+    steps = []
+    nnls(a, b, precision=mdqr.dd, progress=lambda *report: steps.append(report))
+    assert steps[-1][1] == steps[-1][2]
+
+
+def test_results_are_copied_and_pickled():
+    found = nnls(np.eye(3), [1, -1, 2], precision=mdqr.qd)
+    for other in (copy.copy(found), copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
+        assert mdqr.array_equal(other.x, found.x)
+        assert (other.info.digits == found.info.digits).all()
+    bounded = lsq_linear(np.eye(3), [1, -1, 2], (0, 1), precision=mdqr.qd)
+    other = pickle.loads(pickle.dumps(bounded))
+    assert (other.info.error_bound == bounded.info.error_bound).all()
+    assert "digits" in repr(bounded)
+
+
+A, B = np.eye(3), [1, 2, 3]
+WRONG = {
+    "precision": (lambda: nnls(A, B, precision="xd"), ValueError, "precision must be one of"),
+    "vector": (lambda: nnls(B, B, precision="dd"), ValueError, "`A` must be a matrix"),
+    "empty": (lambda: nnls(np.ones((3, 0)), B, precision="dd"), ValueError, "with entries"),
+    "shapes": (lambda: nnls(A, [1, 2], precision="dd"), ValueError, "`b` must have shape"),
+    "NaN": (lambda: nnls(A * np.nan, B, precision="dd"), ValueError, "`A` must not contain"),
+    "inf": (lambda: nnls(A, [1, 2, np.inf], precision="dd"), ValueError, "`b` must not contain"),
+    "maxiter": (lambda: nnls(A, B, maxiter=0, precision="dd"), ValueError, "must be positive"),
+    "method": (lambda: lsq_linear(A, B, method="x", precision="dd"), ValueError, "`method` must"),
+    "tol": (lambda: lsq_linear(A, B, tol=1e-3, precision="dd"), TypeError, "tol is not needed"),
+    "bounds": (lambda: lsq_linear(A, B, (1, 0), precision="dd"), ValueError, "strictly less"),
+    "progress": (lambda: nnls(A, B, precision="dd", progress=3), TypeError, "progress must be"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_input(name):
+    call, error, text = WRONG[name]
+    with pytest.raises(error, match=text):
+        call()
