@@ -27,6 +27,7 @@ GROUPS = {
     "gpu-systems": "gpu.systems",
     "gpu-series": "gpu.series",
     "gpu-fits": "gpu.fits",
+    "gpu-middle": "gpu.middle",
     "windows": "gpu.windows",
     "tensorcore": "tensorcore.pages",
     "update-cpu": "update.tables",

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable, Sequence
 from math import prod
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -71,6 +72,20 @@ def matrices(is_complex: bool, *blocks: Block) -> tuple[Shape, list[Block]]:
             block = broadcast(block, is_complex, batch + block.shape[-2:])
         found.append(block.reshape((*block.shape[:front], count, *block.shape[-2:])))
     return batch, found
+
+
+def one_by_one(find: Callable[[Block], Any], a: Block) -> Any:
+    """Return what a function of ``xp.linalg`` finds, of a batch of one matrix as of that matrix.
+
+    CuPy has other ways for batches, which take up to forty times as long.
+    """
+    batch = a.shape[:-2]
+    if not batch or prod(batch) != 1:
+        return find(a)
+    found = find(a.reshape(a.shape[-2:]))
+    if isinstance(found, tuple):
+        return tuple(x.reshape(batch + x.shape) for x in found)
+    return found.reshape(batch + found.shape)
 
 
 def matrix_shape(blocks: Sequence[Block], is_complex: bool) -> tuple[Shape, int, int]:

@@ -480,11 +480,17 @@ class SmallSolution(NamedTuple):
 class SmallSystems(Protocol):
     """A backend with kernels for small systems, at most `MOST_ROWS` x `MOST_COLUMNS`.
 
+    Square ones may have up to `small_unknowns` unknowns.
+
     Leading dimensions of `a` and `b` broadcast, their limbs may be fewer than those of `kind`,
     that of the results, and no axis is empty. Every component of a served `x` is shown to be right
     to little more than half a unit of its last limb: ``2**-8 eps`` more, of the larger part if
     complex. All backends find the same limbs, bounds and status.
     """
+
+    def small_unknowns(self, columns: int, *, kind: Kind) -> int:
+        """Return the most unknowns of square systems with so many right-hand sides for a call."""
+        ...
 
     def solve_small(self, a: Block, b: Block, *, kind: Kind) -> SmallSolution:
         """Solve ``a x = b`` for `a` ``(..., n, n)`` and `b` ``(..., n, k)``."""

@@ -92,6 +92,31 @@ def test_linear_systems(precision, dtype, n, rng):
     assert_small_residual(a, x, b, 4 if dtype is float else 40)
 
 
+@pytest.mark.parametrize("n", [65, 96, 128])
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_middle_systems(multiple, n, columns, rng):
+    """Of real ones for one or two right-hand sides each is a block of threads."""
+    a = cases.random_matrix(n, n, multiple, float, rng, 1e6)
+    b = cases.random_matrix(n, columns, multiple, float, rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", mdqr.PrecisionWarning)
+        x, info = solve(a, b, return_info=True)
+    assert_small_residual(a, x, b, 4)
+    assert cases.to_host(x).shape == (n, columns)
+    if multiple < mdqr.od:
+        wanted = solve(cases.to_host(a), cases.to_host(b), precision=multiple.next)
+        error = abs(cases.to_host(x) - wanted).to_numpy()
+        assert (error <= np.asarray(info.error_bound)).all()
+
+
+def test_batches_of_middle_systems(multiple, rng):
+    a = cases.random_matrix(7 * 96, 96, multiple, float, rng).reshape(7, 96, 96)
+    b = cases.random_matrix(7 * 96, 1, multiple, float, rng).reshape(7, 96, 1)
+    x = solve(a, b)
+    for each in (0, 6):
+        assert_small_residual(a[each], x[each], b[each], 4)
+
+
 def test_singular_systems_raise(precision):
     a = mdqr.array([[1, 2], [0, 0]], precision=precision, device=cases.DEVICE)
     b = mdqr.ones(2, precision=precision, device=cases.DEVICE)

@@ -112,6 +112,7 @@ SMALLER_FILES = {
     "mdqr/_backend/cuda/digits.py": "what plans of products and panels derive from the limbs",
     "mdqr/array_api/special.py": "a public module: SciPy asks for its name",
     "mdqr/array_api/_dispatch.py": "what all functions of the namespace do with their operands",
+    "mdqr/linalg/_products/exact/residual.py": "another contract than that of products",
     "mdqr/_typing.py": "names of types, without functions",
     "mdqr/_core/axes.py": "what all functions with axes share",
     "mdqr/_backend/workspace.py": "a number that the configuration sets and calls read",

@@ -27,7 +27,7 @@ from mdqr._backend.host import window as host_window
 from mdqr._backend.host.balance import Balance
 from mdqr._backend.host.exact import Buffers, ExactProducts
 from mdqr._backend.host.series import SeriesOrders
-from mdqr._backend.protocol import PanelOut, SmallSolution
+from mdqr._backend.protocol import MOST_COLUMNS, PanelOut, SmallSolution
 from mdqr._backend.sources import check_digests, kernels_folder
 from mdqr._limbs.planes import (
     Kind,
@@ -374,6 +374,10 @@ class HostBackend(Balance, ExactProducts, SeriesOrders):
         if out.size:
             self._kernels.cholesky_panel(out, a, *kind)
         return out.reshape(kind.planes((*batch, *a.shape[-2:])))
+
+    def small_unknowns(self, columns: int, *, kind: Kind) -> int:
+        """Return the most unknowns of square systems for one call."""
+        return MOST_COLUMNS
 
     def solve_small(self, a: Block, b: Block, *, kind: Kind) -> SmallSolution:
         """Solve small square systems."""

@@ -17,6 +17,7 @@ from mdqr._typing import Places, PrecisionLike, QRMode, SolveMethod
 from mdqr.linalg._factor.backward_error import FactorInfo, Given, product_errors
 from mdqr.linalg._factor.lu import flat
 from mdqr.linalg._factor.refine import factor as refine
+from mdqr.linalg._factor.refine import gram
 from mdqr.linalg._factor.scaled import (
     Scaled,
     pivoted_factors,
@@ -208,11 +209,10 @@ def qr(
         in float64; in modes other than "raw", without pivoting. LinAlgError is raised where it
         cannot show the bounds below, as where the condition is beyond ``eps**-0.5`` in od and some
         ``2**-12 / eps`` otherwise, or columns have rows graded as far, and in precision d.
-        "auto": "refine" for Q and R of large matrices on a GPU, if a fixed table selects it and no
+        "auto": "refine" for large matrices on a GPU, if a fixed table selects it and no
         `tile` is given; "householder" for all others, and without a warning where a factorisation
         in float64 does not converge, above condition numbers of about 1e10, or memory is short, of
-        which "refine" takes three times as much. ``mode="r"`` takes reflections. Precision d uses
-        LAPACK.
+        which "refine" takes three times as much. Precision d uses LAPACK.
     tile : int, optional
         Number of columns of a tile, with pivoting the largest; by default from a static table. The
         last bits depend on it.
@@ -262,12 +262,13 @@ def qr(
     in compact WY form with recursive panels (Bischof and Van Loan 1987, Schreiber and Van Loan
     1989, Elmroth and Gustavson 2000). Precision d is factored by LAPACK, with pivoting as dd.
 
-    "refine" corrects Q and R of float64 in sweeps, each of which doubles their digits, by products
-    alone: ``E = a - Q R`` and ``F = I - Q^H Q``, measured beyond the precision, and ``R^-1``, which
-    is refined too, give the change of both to first order. Where R is too near to
-    singular for float64, ``a R^-1`` is factored first, and so on. The bounds above are proven of
-    the last sweep, from the norms of what it found and its rounding errors. The bits depend on the
-    LAPACK or cuSOLVER that it starts from.
+    "refine" finds R alone, in dd and qd, as the Cholesky factor of an exact Gram matrix in twice
+    the precision, to condition numbers of about 1e6. Else it corrects Q and R of float64 in sweeps,
+    each of which doubles their digits, by products alone: ``E = a - Q R`` and ``F = I - Q^H Q``,
+    measured beyond the precision, and ``R^-1``, which is refined too, give the change of both to
+    first order. Where R is too near to singular for float64, ``a R^-1`` is factored first, and so
+    on. The bounds above are proven of the last sweep, from the norms of what it found and its
+    rounding errors. The bits depend on the LAPACK or cuSOLVER that it starts from.
 
     With pivoting ``R[k, k] >= (1 - 2**-10) norm(R[k:, j])`` for all later columns j, at any
     condition: lengths are measured in float64, but of what the work leaves, again after each drop
@@ -300,8 +301,9 @@ def qr(
         order, batch, field = None, inputs.shape(0)[:-2], inputs.is_complex
         if method == "refine" and min(inputs.blocks[0].shape) > 0:
             return _refined(a, inputs, mode, width, checks, progress, auto=False)
-        may_refine = method == "auto" and keep_q and not pivoting and tile is None
-        if may_refine and tuning.refined_qr_is_faster(inputs.backend, m, n, rows, kind=inputs.kind):
+        may_refine = method == "auto" and mode != "raw" and not pivoting and tile is None
+        kept = rows if keep_q else 0
+        if may_refine and tuning.refined_qr_is_faster(inputs.backend, m, n, kept, kind=inputs.kind):
             return _refined(a, inputs, mode, width, checks, progress, auto=True)
         if pivoting:
             if checks is not None:
@@ -381,13 +383,15 @@ def _refined(
         checks.require_finite("qr", "a", block, field)
     m, n = block.shape[-2:]
     rows, batch = m if mode == "complete" else min(m, n), inputs.shape(0)[:-2]
+    keep_q = mode != "r"
     if batch:
-        q, r = (kind.empty(backend.xp, (*batch, *shape)) for shape in ((m, rows), (rows, n)))
+        sizes = (m, rows if keep_q else 0), (rows, n)
+        q, r = (kind.empty(backend.xp, (*batch, *size)) for size in sizes)
     left: list[tuple[int, ...]] = []
     for item in np.ndindex(*batch):
         at = (..., *item, slice(None), slice(None))
         scaled, powers = backend.balance_columns(block[at], None, is_complex=field)
-        found = _swept(backend, scaled, rows, kind, report, auto=auto)
+        found = _swept(backend, scaled, rows, kind, report, auto=auto, keep_q=keep_q)
         if found is None:
             if checks is not None:
                 checks.settle()
@@ -397,15 +401,18 @@ def _refined(
                     'graded, for method="refine": method="householder" takes any matrix'
                 )
             left.append(item)
-            one = scaled_factors(inputs._replace(blocks=[block[at]]), tile, None, "qr", report)
-            pair = one.signed_q(rows), one.signed_r(rows)
+            part = inputs._replace(blocks=[block[at]])
+            one = scaled_factors(part, tile, None, "qr", report, keep_q=keep_q)
+            pair = one.signed_q(rows) if keep_q else None, one.signed_r(rows)
         else:
-            pair = found.q, backend.ldexp(found.r, -powers, is_complex=field)
-        if batch:
-            q[at], r[at] = pair
-        else:
+            pair = found[0], backend.ldexp(found[1], -powers, is_complex=field)
+        if not batch:
             q, r = pair
-    return _wrapped(given, inputs, None if mode == "r" else q, r, checks, _methods(batch, left))
+            continue
+        r[at] = pair[1]
+        if keep_q:
+            q[at] = pair[0]
+    return _wrapped(given, inputs, q if keep_q else None, r, checks, _methods(batch, left))
 
 
 def _swept(
@@ -416,13 +423,22 @@ def _swept(
     report: Reporter | None,
     *,
     auto: bool,
-) -> refine.Refined | None:
-    """Return refined factors, or None: sweeps take three times the memory of reflections."""
+    keep_q: bool,
+) -> tuple[Block | None, Block] | None:
+    """Return refined Q, or None without it, and R; None if no bounds are proven.
+
+    Sweeps take three times the memory of reflections.
+    """
     rounds = 1 if auto else _MOST_ROUNDS
     try:
-        return refine.factor(
+        if not keep_q and scaled.shape[-2] >= scaled.shape[-1]:
+            r = gram.factor(backend, scaled, kind=kind, report=report)
+            if r is not None:
+                return None, r
+        found = refine.factor(
             backend, scaled, columns=columns, kind=kind, rounds=rounds, report=report
         )
+        return None if found is None else (found.q, found.r)
     except MemoryError:
         if not auto:
             raise

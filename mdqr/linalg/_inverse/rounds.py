@@ -17,7 +17,7 @@ from types import ModuleType
 
 import numpy as np
 
-from mdqr._backend.blocks import from_native, turned
+from mdqr._backend.blocks import from_native, one_by_one, turned
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
@@ -323,11 +323,12 @@ def _lower_by_qr(xp: ModuleType, p: Block) -> Block:
 def _or_nan(xp: ModuleType, make: Callable[[Block], Block], a: Block) -> Block:
     """Return what `make` makes of each matrix, NaN where it cannot."""
     try:
-        return make(a)
+        found: Block = one_by_one(make, a)
     except np.linalg.LinAlgError:
         if a.ndim == 2:
             return xp.full(a.shape, xp.nan, dtype=a.dtype)
         return xp.stack([_or_nan(xp, make, each) for each in a])
+    return found
 
 
 def inverse_of_lower(xp: ModuleType, a: Block) -> Block:

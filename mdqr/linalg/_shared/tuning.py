@@ -131,6 +131,17 @@ def residues_are_faster(
     return least.lengths * (m * k + k * n + m * n) <= 3 * m * k * n
 
 
+# Residuals of many columns by one exact product, on a GPU: its kernel has an accumulator an entry.
+# On a CPU they gain nothing: `mdqr.linalg.inv` of orders 150 to 500.
+_EXACT_RESIDUALS = {"cpu": False, "cuda": True}
+
+
+def exact_residuals_are_faster(backend: Backend, m: int, k: int, n: int, *, kind: Kind) -> bool:
+    """True if residuals by exact products take less time than sums in twice the limbs."""
+    exact = _EXACT_RESIDUALS[backend.name]
+    return exact and residues_are_faster(backend, m, k, n, kind=kind, is_part=True)
+
+
 # Sums of products in more bits than the limbs have, as determinants need them, through residues:
 # times of `mdqr.linalg.det` of random matrices of orders 32 to 128. On a GPU there are none.
 _MORE_BITS_ORDER = {"cpu": 48}
@@ -200,6 +211,16 @@ def inverse_limbs(backend: Backend, limbs: int) -> tuple[int, int]:
 def shifts_grams(backend: Backend) -> bool:
     """True if Gram matrices that are not definite get more on their diagonals."""
     return _SHIFTED_GRAMS[backend.name]
+
+
+# Whether vectors of like sizes are first turned by the eigenvectors of their Gram matrix: cuSOLVER
+# takes ten times as long for singular vectors. `python -m benchmarks gpu-middle --only spectra`.
+_GRAM_STARTS = {"cpu": False, "cuda": True}
+
+
+def starts_from_grams(backend: Backend) -> bool:
+    """Return whether vectors of like sizes are first turned by eigenvectors."""
+    return _GRAM_STARTS[backend.name]
 
 
 class Window(NamedTuple):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil, inf, log2
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._inverse.approximate_inverse import UP, ApproximateInverse
+from mdqr.linalg._products.exact import product as exact
+from mdqr.linalg._products.exact.residual import residual
+from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.operands import precision_for, square_of
 from mdqr.linalg._solve.householder.augmented import Solution
 from mdqr.linalg._solve.system import System, added
@@ -163,7 +166,11 @@ class Refinement:
         a, x = (planes.first_limbs(block, field, limbs) for block in (a, x))
         c = None if c is None else planes.first_limbs(c, field, limbs)
         kind, subtract = Kind(limbs, field), c is not None
-        return self.system.backend.matmul(a, x, conj_a=adjoint, c=c, subtract=subtract, kind=kind)
+        options: dict[str, Any] = {"conj_a": adjoint, "c": c, "subtract": subtract, "kind": kind}
+        backend, (m, k), n = self.system.backend, map(int, a.shape[-2:]), int(x.shape[-1])
+        if tuning.exact_residuals_are_faster(backend, m, k, n, kind=kind):
+            return exact.matmul(backend, a, x, **options)
+        return backend.matmul(a, x, **options)
 
     def add(self, x: Block, dx: Block, limbs: int) -> Block:
         """Return ``x + dx`` in so many limbs."""
@@ -360,8 +367,12 @@ def _corrected(
     """
     system, inverse, kind = refinement.system, refinement.inverse, refinement.system.kind
     eps, own = precision_for(kind.limbs).eps, precision_for(limbs).eps
-    terms = [(1, refinement.b)] if inverse.is_square else [(1, refinement.b), (-1, r)]
-    v = f = system.backend.residual(terms, system.a, x, kind=kind)
+    if inverse.is_square:
+        f = residual(system.backend, refinement.b, system.a, x, kind=kind)
+    else:
+        terms = [(1, refinement.b), (-1, r)]
+        f = system.backend.residual(terms, system.a, x, kind=kind)
+    v = f
     sizes = refinement.b_size if inverse.is_square else refinement.b_size + refinement.size(r)
     error_f = refinement.products(x, sizes, square_of(eps)) + eps * refinement.size(f)
     if not inverse.is_square:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._backend.blocks import from_native, native_abs, to_native
+from mdqr._backend.blocks import from_native, native_abs, one_by_one, to_native
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._progress import Reporter
@@ -133,7 +134,8 @@ def _of_lapack(inputs: Inputs, a: Block) -> tuple[Any, Any, float] | None:
     None where values are too far apart for float64.
     """
     xp = inputs.backend.xp
-    u, sizes, vh = xp.linalg.svd(to_native(xp, a, inputs.is_complex), full_matrices=False)
+    native, find = to_native(xp, a, inputs.is_complex), partial(xp.linalg.svd, full_matrices=False)
+    u, sizes, vh = one_by_one(find, native)
     # LAPACK may return -0.
     ratios = sizes[..., 0] / abs(sizes[..., -1])
     ratio = float(fetch(scaling.largest(ratios, None, 1.0))[0])

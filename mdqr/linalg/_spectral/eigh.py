@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._backend.blocks import from_native, to_native
+from mdqr._backend.blocks import from_native, one_by_one, to_native
 from mdqr._docstrings import documented
 from mdqr._errors import shown, warn_of_precision
 from mdqr._limbs import planes, scaling
@@ -19,6 +19,7 @@ from mdqr._typing import PrecisionLike, Uplo
 from mdqr.linalg._factor.cholesky import checked_factor
 from mdqr.linalg._factor.lu import flat, permuted
 from mdqr.linalg._factor.triangular import Triangle
+from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.data_error import check_data_error, operand_errors
 from mdqr.linalg._shared.hints import takes_hints
@@ -452,7 +453,7 @@ def _solved(inputs: Inputs, a: Block, report: Reporter | None = None) -> tuple[B
     xp = backend.xp
     top = scaling.top_exponents(a, field)
     a = backend.ldexp(a, -top[:, None, None], is_complex=field)
-    values, start = xp.linalg.eigh(to_native(xp, a, field))
+    values, start = one_by_one(xp.linalg.eigh, to_native(xp, a, field))
     # A power of two, at least twice the norm.
     size = scaling.exponents_of(abs(values).max(axis=-1).view(np.int64)) + 1
     shift = kind.identity(xp, a.shape[kind.lead :])
@@ -467,7 +468,7 @@ def _solved(inputs: Inputs, a: Block, report: Reporter | None = None) -> tuple[B
     shifted = shifted.swapaxes(-1, -2)
     rows = orthogonalise(backend, shifted, kind, start, turns_only=True, report=report).v
     vectors = rows.swapaxes(-1, -2)
-    image = backend.matmul(a, vectors, kind=kind)
+    image = exact.matmul(backend, a, vectors, kind=kind)
     rows_ = planes.conjugate(rows) if field else rows
     values = backend.binary("multiply", rows_, image.swapaxes(-1, -2), kind=kind)
     values = row_sums(backend, values[0] if field else values, kind)

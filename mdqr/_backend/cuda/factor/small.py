@@ -17,7 +17,7 @@ from mdqr._backend.cuda.runtime.kernels import (
     matrix_view,
 )
 from mdqr._backend.cuda.runtime.replay import planned
-from mdqr._backend.protocol import SmallSolution
+from mdqr._backend.protocol import MOST_COLUMNS, SmallSolution
 from mdqr._limbs.planes import Block, Kind
 
 # One module serves all limb counts and both fields.
@@ -34,6 +34,9 @@ _MOST_THREADS = 128
 _WARPS_TOGETHER = {"solve": 12, "lstsq": 8}
 _RESERVED = 1024  # bytes of a block
 _LEAST_TOGETHER = 2
+# Real unknowns for few right-hand sides, which take less time than by products: of 192 they do not.
+# `python -m benchmarks gpu-middle --only solve`.
+_MOST_OF_FEW, _FEW_COLUMNS = 128, 2
 _MOST_WORDS = 2**27  # of global memory, all blocks
 
 
@@ -95,6 +98,13 @@ def plan(name: str, rows: int, columns: int, device: Device, *, few: bool) -> Pl
 
 class SmallSystems(KernelCalls):
     """Small systems in one launch."""
+
+    def small_unknowns(self, columns: int, *, kind: Kind) -> int:
+        """Return the most unknowns of square systems with so many right-hand sides for a call.
+
+        Columns of one system wait for each other, and beyond `MOST_COLUMNS` in global memory.
+        """
+        return MOST_COLUMNS if kind.is_complex or columns > _FEW_COLUMNS else _MOST_OF_FEW
 
     def solve_small(self, a: Block, b: Block, *, kind: Kind) -> SmallSolution:
         """Solve small square systems."""

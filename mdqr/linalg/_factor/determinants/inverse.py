@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mdqr._backend.blocks import from_native, native_abs, to_native
+from mdqr._backend.blocks import from_native, native_abs, one_by_one, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, limb_count, namespace, widen
@@ -113,7 +113,7 @@ def in_float64(backend: Backend, a: Block, is_complex: bool) -> Inverse:
     xp = backend.xp
     first = to_native(xp, a, is_complex)
     try:
-        x = xp.linalg.inv(first)
+        x = one_by_one(xp.linalg.inv, first)
     except np.linalg.LinAlgError:
         x = xp.stack([_inverse(one) for one in first])
     block = from_native(xp, x, is_complex)

@@ -109,6 +109,7 @@ def multiply(
     subtract: bool = False,
     out: Block,
     bits: int | None = None,
+    whole: bool = False,
     scaled: bool = True,
     shape: Shape = "full",
     report: Callable[[int], None] | None = None,
@@ -119,15 +120,16 @@ def multiply(
     Numbers become integers of at most `bits` bits below the largest of their row or column. Without
     `bits` they get as many as an error of eps |a| |b| in every entry takes; False where entries are
     too small relative to their row and column for that, where one is not finite, and where the bits
-    cut off could overflow. The shape is "gram" where `b` is `a` transposed, "triangular" where `b`
-    is an upper triangle, and "triangles" where `a` is one too; of "gram" and "triangles" what lies
-    below the diagonal of `out`, some panels aside, is left as it is. `report` hears how many
-    columns are done. Rows of a "full" product are shared with other `devices`, by their numbers.
+    cut off could overflow. If `whole`, False also where any bit is cut off. The shape is "gram"
+    where `b` is `a` transposed, "triangular" where `b` is an upper triangle, and "triangles" where
+    `a` is one too; of "gram" and "triangles" what lies below the diagonal of `out`, some panels
+    aside, is left as it is. `report` hears how many columns are done. Rows of a "full" product are
+    shared with other `devices`, by their numbers.
     """
     if devices and shape != "full":
         raise ValueError(f'devices share in products of the shape "full"; got {shown(shape)}')
     with _shared(backend, devices, a, b, kind) as shared:
-        found = _integers(backend, a, b, kind, bits, scaled=scaled)
+        found = _integers(backend, a, b, kind, bits, scaled=scaled, whole=whole)
         if found is None:
             return False
         (left, right), integers = found
@@ -227,7 +229,14 @@ class _Form(NamedTuple):
 
 
 def _integers(
-    backend: ExactProducts, a: Block, b: Block, kind: Kind, bits: int | None, *, scaled: bool
+    backend: ExactProducts,
+    a: Block,
+    b: Block,
+    kind: Kind,
+    bits: int | None,
+    *,
+    scaled: bool,
+    whole: bool,
 ) -> tuple[tuple[Lines, Lines], _Integers] | None:
     """Return integers of at most `bits` bits, and as few as keep all there are; see `multiply`."""
     found = integer_lines(backend, a, b, kind, bits, scaled=scaled)
@@ -240,6 +249,8 @@ def _integers(
     moduli = plan.moduli(sum(tau) + above + 2, kind.is_complex)
     # What cutting one operand does is as large as the integers of the other one.
     cut = [other for lines, t, other in zip(pair, tau, tau[::-1], strict=True) if t < lines.span]
+    if cut and whole:
+        return None
     # What cutting changes must not overflow where the product does not.
     if cut and sum(lines.top for lines in pair) + above + 1 - min(tau) > 1023:
         return None

@@ -128,7 +128,9 @@ def solve(inputs: Inputs, method: str, limit: float) -> SmallAnswer | None:
     """
     backend, (a, b) = small_systems(inputs.backend), inputs.blocks
     m, n = a.shape[-2:]
-    if method == "householder" or backend is None or n > min(m, MOST_COLUMNS) or m > MOST_ROWS:
+    if method == "householder" or backend is None or n > m or m > MOST_ROWS:
+        return None
+    if n > (backend.small_unknowns(int(b.shape[-1]), kind=inputs.kind) if m == n else MOST_COLUMNS):
         return None
     if not (a.size and b.size):
         return None

@@ -22,6 +22,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr._progress import Reporter, Steps
+from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._spectral.onesided import rotations, starts
@@ -134,11 +135,11 @@ def _turned(
 ) -> tuple[Block, Block]:
     """Return the vectors ``sum_i turn[j, i] x[i]``, and their exponents."""
     if _are_zero(exponents):
-        return _normalised(backend, backend.matmul(turn, x, kind=kind), exponents, kind)
+        return _normalised(backend, exact.matmul(backend, turn, x, kind=kind), exponents, kind)
     top = scaling.largest(exponents, -1, 0, keepdims=True)
     top = top - ROOM
     given = backend.ldexp(x, (exponents - top)[..., None], is_complex=kind.is_complex)
-    x = backend.matmul(turn, given, kind=kind)
+    x = exact.matmul(backend, turn, given, kind=kind)
     x, exponents = _normalised(backend, x, 0 * exponents, kind, about=ROOM)
     return x, exponents + top
 
@@ -150,13 +151,13 @@ def _unitary(backend: Backend, v: Block, kind: Kind) -> Block:
     one = kind.identity(backend.xp, v.shape[kind.lead :])
     while good < kind.limbs:
         # (1 - 2 h)^(-1/2) is 1 + h + 3 h^2 / 2 but for a cube; of the square one limb counts.
-        half = 0.5 * backend.matmul(
-            v, planes.adjoint(v, kind.is_complex), c=one, subtract=True, kind=kind
+        half = 0.5 * exact.matmul(
+            backend, v, planes.adjoint(v, kind.is_complex), c=one, subtract=True, kind=kind
         )
         first = planes.first_limbs(half, field, 1)
         square = backend.matmul(first, 1.5 * first, kind=Kind(1, field))
         half = backend.binary("add", half, square, kind=kind)
-        v = backend.matmul(half, v, c=v, kind=kind)
+        v = exact.matmul(backend, half, v, c=v, kind=kind)
         # Some bits of three times as many are lost in the size of matrices.
         good *= 2
     return v
@@ -192,8 +193,8 @@ def _orthogonal(
     for sweep in range(_MOST_SWEEPS):
         if steps is not None:
             steps.step()
-        gram = backend.matmul(x, x.swapaxes(-1, -2), conj_b=kind.is_complex, kind=kind)
-        pairs = _products(backend, _hermitian(xp, gram, kind), exponents, kind)
+        gram = exact.matmul(backend, x, x.swapaxes(-1, -2), conj_a=kind.is_complex, kind=kind)
+        pairs = _products(backend, _hermitian(xp, gram.swapaxes(-1, -2), kind), exponents, kind)
         turns = _turns(xp, pairs, tolerance, kind)
         if turns.cosine == 0.0:
             return Orthogonal(x, exponents, v)
@@ -215,7 +216,7 @@ def _orthogonal(
                 turn = starts.by_length(xp, native, gap.real, exponents)
             turn = _unitary(backend, turn, kind)
             x, exponents = _turned(backend, turn, x, exponents, kind)
-            v = backend.matmul(turn, v, kind=kind)
+            v = exact.matmul(backend, turn, v, kind=kind)
         else:
             rounds = rounds or [xp.asarray(indices.tolist()) for indices in rotations.rounds(n)]
             for indices in rounds:
@@ -355,15 +356,15 @@ def _step(
     field, (x, exponents, v) = kind.is_complex, given
     xp, more = backend.xp, partial(_more_than_one, backend, size=size, kind=kind, far=far)
     of_x = more(w)
-    x = x if turns_only else backend.matmul(of_x, x, c=x, kind=kind)
+    x = x if turns_only else exact.matmul(backend, of_x, x, c=x, kind=kind)
     if _are_zero(exponents):
-        return x, backend.matmul(of_x, v, c=v, kind=kind)
+        return x, exact.matmul(backend, of_x, v, c=v, kind=kind)
     apart = exponents[..., :, None] - exponents[..., None, :]
     apart = xp.maximum(xp.minimum(apart, starts.FAR), -starts.FAR)
     # In units of vectors and in common ones, or small entries lose their digits in one of them.
     of_v = more(backend.ldexp(w, apart, is_complex=field)) if far else of_x
     of_v = of_v if far else backend.ldexp(of_x, apart, is_complex=field)
-    return x, backend.matmul(of_v, v, c=v, kind=kind)
+    return x, exact.matmul(backend, of_v, v, c=v, kind=kind)
 
 
 def _more_than_one(backend: Backend, w: Block, *, size: float, kind: Kind, far: bool) -> Block:
@@ -387,7 +388,7 @@ def _product(backend: Backend, a: Block, b: Block, kind: Kind, far: bool) -> Blo
     if far and kind.limbs > 2:
         a, b = _mixed(backend, a, kind), _mixed(backend, b.swapaxes(-1, -2), kind)
         b = b.swapaxes(-1, -2)
-    return backend.matmul(a, b, kind=kind)
+    return exact.matmul(backend, a, b, kind=kind)
 
 
 def _inverse_root(

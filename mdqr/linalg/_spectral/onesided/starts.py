@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from mdqr._backend.blocks import from_native, to_native
+from mdqr._backend.blocks import from_native, one_by_one, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
+from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._spectral.disks import components
 
@@ -19,6 +20,8 @@ FAR = 480
 SMALL = 2.0**-6
 # So many powers of two may lie between vectors for each limb in which they are turned first.
 SPREAD = 36
+# Within so many the smallest are not lost in a Gram matrix of float64.
+_LIKE = 12
 
 
 def by_size(backend: Backend, x: Block, exponents: Block, first: int) -> Block:
@@ -35,7 +38,9 @@ def by_size(backend: Backend, x: Block, exponents: Block, first: int) -> Block:
     if present.all() and (apart <= first).all():
         top = scaling.largest(exponents, -1, 0, keepdims=True)
         scale = xp.ldexp(1.0, (exponents - top).astype(np.int32))
-        return from_native(xp, _by_lapack(xp, values * scale[..., None]), is_complex)
+        rows, near = values * scale[..., None], bool((apart <= _LIKE).all())
+        find = _by_gram if near and tuning.starts_from_grams(backend) else _by_lapack
+        return from_native(xp, find(xp, rows), is_complex)
     turn = xp.zeros((*values.shape[:-1], values.shape[-2]), dtype=values.dtype)
     # Vectors of zeros stay where they are.
     planes.diagonal(turn)[...] = xp.where(bits > 0, 0.0, 1.0)
@@ -84,7 +89,14 @@ def by_length(xp: Any, gram: Block, gap: Block, exponents: Block) -> Block:
     return from_native(xp, turn, gram.dtype.kind == "c")
 
 
+def _by_gram(xp: Any, rows: Block) -> Block:
+    """Return a unitary matrix that makes rows of like sizes nearly orthogonal."""
+    gram = rows @ rows.conj().swapaxes(-1, -2)
+    vectors = one_by_one(xp.linalg.eigh, gram)[1]
+    return vectors.conj().swapaxes(-1, -2)
+
+
 def _by_lapack(xp: Any, rows: Block) -> Block:
     """Return a unitary matrix that makes rows orthogonal."""
-    left = xp.linalg.svd(rows, full_matrices=True)[0]
+    left = one_by_one(xp.linalg.svd, rows)[0]
     return left.conj().swapaxes(-1, -2)

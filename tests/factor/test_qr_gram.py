@@ -1,0 +1,166 @@
+"""R alone by products: the Cholesky factor of an exact Gram matrix, and its proof."""
+
+from __future__ import annotations
+
+import fake_device
+import linalg_cases as cases
+import mpmath
+import numpy as np
+import pytest
+
+import mdqr
+from mdqr._limbs.planes import Kind
+from mdqr.linalg import qr
+from mdqr.linalg._factor.refine import gram, products
+from mdqr.linalg._shared import tuning
+from mdqr.linalg._shared.operands import gather
+from mdqr.testing import matrix
+
+NARROW = [mdqr.dd, mdqr.qd]
+
+
+def accept(a, r):
+    """R as of a factor with orthonormal columns, within ``20 n eps`` of every column."""
+    n = a.shape[-1]
+    exact = qr(a, "r", precision=mdqr.od, method="householder")
+    error = mdqr.linalg.norm(r.astype(precision=mdqr.od) - exact, axis=-2)
+    bound = 21 * n * r.precision.eps * mdqr.linalg.norm(exact, axis=-2)
+    assert (error <= bound).all()
+    cases.check_form(r)
+
+
+def told(monkeypatch):
+    """Return a list that gets whether each matrix was factored by its Gram matrix."""
+    seen, factor = [], gram.factor
+
+    def kept(*args, **options):
+        found = factor(*args, **options)
+        seen.append(found is not None)
+        return found
+
+    monkeypatch.setattr(gram, "factor", kept)
+    return seen
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (6, 1), (9, 5), (35, 17), (3, 9, 4)], ids=str)
+@pytest.mark.parametrize("multiple", NARROW, ids=str)
+def test_acceptance(multiple, dtype, shape, rng, monkeypatch):
+    a = mdqr.random.normal(shape, precision=multiple, dtype=dtype, rng=rng)
+    seen = told(monkeypatch)
+    r = qr(a, "r", method="refine")
+    assert seen == [True] * (shape[0] if len(shape) > 2 else 1)
+    for place in np.ndindex(shape[:-2]):
+        accept(a[place], r[place])
+
+
+@pytest.mark.parametrize("cond", [1e1, 1e4, 1e7, 1e9, 1e14])
+def test_conditions(multiple, dtype, cond, rng, monkeypatch):
+    """Beyond what the certificate takes, and in od, sweeps with Q serve."""
+    seen = told(monkeypatch)
+    a = cases.random(40, 13, multiple, dtype, rng, cond=cond)
+    r = qr(a, "r", method="refine")
+    if multiple < mdqr.od:
+        assert seen == [cond < 1e6] or 1e6 < cond < 1e8
+        accept(a, r)
+    else:
+        assert seen == [False]
+
+
+@pytest.mark.parametrize("multiple", NARROW, ids=str)
+def test_scaled_columns_and_graded_rows(multiple, dtype, rng):
+    a = cases.random(30, 9, multiple, dtype, rng)
+    for power in (110, 900):
+        scale = 2.0 ** rng.integers(-power, power, 9)
+        accept(a * scale, qr(a * scale, "r", method="refine"))
+    rows = 2.0 ** rng.integers(-20, 20, (30, 1))
+    accept(a * rows, qr(a * rows, "r", method="refine"))
+    mixed = a.copy()
+    mixed[3:6] *= 2.0**-500
+    accept(mixed, qr(mixed, "r", method="refine"))
+
+
+def test_dependent_columns_are_refused(multiple, rng):
+    a = cases.random(9, 4, multiple, float, rng)
+    a[:, 2] = a[:, 1]
+    with pytest.raises(mdqr.linalg.LinAlgError, match='method="householder" takes any'):
+        qr(a, "r", method="refine")
+    a[:, 2] = 0
+    with pytest.raises(mdqr.linalg.LinAlgError):
+        qr(a, "r", method="refine")
+
+
+def left_of_exact(a, r):
+    """The Frobenius norm of ``R^-H (A^H A - R^H R) R^-1``."""
+    with mpmath.workprec(2000):
+        a, r = (mpmath.matrix(x.to_mpmath().tolist()) for x in (a, r))
+        inverse = r**-1
+        s = inverse.H * (a.H * a - r.H * r) * inverse
+        return float(mpmath.sqrt(sum(abs(x) ** 2 for x in s)))
+
+
+@pytest.mark.parametrize("cond", [1e1, 1e3, 1e6])
+@pytest.mark.parametrize("multiple", NARROW, ids=str)
+def test_bounds_are_above_what_each_sweep_leaves(multiple, dtype, cond, rng, monkeypatch):
+    """And not far: those of early sweeps are what F shows."""
+    a = cases.random(12, 5, multiple, dtype, rng, cond=cond)
+    inputs = gather(a, precision=None, trimmed=False)
+    scaled, _ = inputs.backend.balance_columns(a._block, None, is_complex=dtype is complex)
+    near = inputs.wrap(scaled)
+    sweeps = gram._sweeps_of(inputs.backend, scaled, Kind(2 * multiple.limbs, dtype is complex))
+    r, ratios = sweeps.start(), []
+    for _ in range(4):
+        found = sweeps.measured(r)
+        held = mdqr.MDArray._wrap(r, multiple.next, dtype is complex)
+        exact = left_of_exact(near, held)
+        assert exact <= found.left
+        ratios.append(exact / found.left)
+        r = sweeps.corrected(r, found)
+    assert max(ratios) > 2.0**-4
+
+
+def test_terms_in_runs(monkeypatch, dtype, rng):
+    monkeypatch.setattr(products, "MOST_TERMS", 7)
+    monkeypatch.setattr(gram, "MOST_TERMS", 7)
+    a = cases.random(31, 6, mdqr.dd, dtype, rng)
+    accept(a, qr(a, "r", method="refine"))
+
+
+@pytest.mark.parametrize("multiple", NARROW, ids=str)
+def test_on_a_device(monkeypatch, multiple, dtype, rng):
+    a = cases.random(20, 12, multiple, dtype, rng)
+    known = qr(a, "r", method="refine")
+    fake_device.install(monkeypatch)
+    given = mdqr.MDArray._wrap(fake_device.DeviceArray(a.limbs), a.precision, a.is_complex)
+    found = qr(given, "r", method="refine")
+    assert (np.asarray(fake_device.bare(found.limbs)) == known.limbs).all()
+
+
+@pytest.mark.parametrize(("multiple", "dtype"), [(mdqr.dd, float), (mdqr.qd, complex)])
+def test_on_emulated_kernels(cuda, multiple, dtype, rng):
+    a = cases.random(14, 6, multiple, dtype, rng)
+    found = gram.factor(cuda, a._block, kind=Kind(multiple.limbs, dtype is complex))
+    accept(a, mdqr.MDArray._wrap(found, multiple, dtype is complex))
+
+
+@pytest.mark.parametrize("multiple", NARROW, ids=str)
+def test_auto_where_the_table_says_so(multiple, dtype, rng, monkeypatch):
+    a = cases.random(35, 17, multiple, dtype, rng)
+    other = qr(a, "r")
+    kind = gather(a, precision=None).kind
+    monkeypatch.setattr(tuning, "LEAST_REFINED", 17)
+    monkeypatch.setattr(tuning, "REFINED_QR", {"cpu": {kind: 35 * 17**2}})
+    seen = told(monkeypatch)
+    found = qr(a, "r")
+    assert seen == [True]
+    assert (found == qr(a, "r", method="refine")).all()
+    accept(a, other)
+    singular = mdqr.concatenate([a[:, :16], a[:, :1]], axis=1)
+    assert (qr(singular, "r") == qr(singular, "r", method="householder")).all()
+
+
+def test_progress(rng):
+    calls = []
+    qr(matrix("random", 30, 9, cond=10, precision=mdqr.qd, rng=rng), "r", method="refine",
+       progress=lambda *call: calls.append(call))  # fmt: skip
+    assert [done for _, done, _ in calls] == list(range(1, len(calls) + 1))
+    assert calls[-1] == ("refine", len(calls), len(calls))
