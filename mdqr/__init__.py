@@ -115,6 +115,7 @@ from mdqr._functions.manipulation.joining import (
     unstack,
     vstack,
 )
+from mdqr._functions.manipulation.nested import block
 from mdqr._functions.manipulation.parts import (
     copy,
     delete,
@@ -149,6 +150,7 @@ from mdqr._functions.ordering.sets import (
 from mdqr._functions.ordering.sorting import argsort, searchsorted, sort
 from mdqr._functions.polynomials import polyder, polyfit, polyval
 from mdqr._functions.power import power
+from mdqr._functions.products.coefficients import poly, polyadd, polydiv, polyint, polymul, polysub
 from mdqr._functions.products.contractions import cross, inner, kron, tensordot, vecdot
 from mdqr._functions.products.einsum import einsum
 from mdqr._functions.reductions import dot, outer, prod, sum, trace, vdot
@@ -163,10 +165,28 @@ from mdqr._functions.rounding import (
     signbit,
     trunc,
 )
-from mdqr._functions.sampled import convolve, diff, gradient, interp, trapezoid
+from mdqr._functions.sampled import convolve, correlate, diff, gradient, interp, trapezoid
+from mdqr._functions.scales.angles import angle, deg2rad, rad2deg
+from mdqr._functions.scales.spaced import geomspace, logspace
 from mdqr._functions.sequences import arange, concatenate, linspace, stack
 from mdqr._functions.statistics.extremes import all, any, argmax, argmin, max, mean, min
-from mdqr._functions.statistics.moments import average, cov, ptp, std, var
+from mdqr._functions.statistics.histograms import histogram
+from mdqr._functions.statistics.missing import (
+    nanargmax,
+    nanargmin,
+    nancumprod,
+    nancumsum,
+    nanmax,
+    nanmean,
+    nanmedian,
+    nanmin,
+    nanprod,
+    nanquantile,
+    nanstd,
+    nansum,
+    nanvar,
+)
+from mdqr._functions.statistics.moments import average, corrcoef, cov, ptp, std, var
 from mdqr._functions.statistics.quantiles import median, percentile, quantile
 from mdqr._functions.statistics.running import cumprod, cumsum, cumulative_prod, cumulative_sum
 from mdqr._io.files import load, loadz, save, savez
@@ -193,6 +213,7 @@ __all__ = [
     "add",
     "all",
     "allclose",
+    "angle",
     "any",
     "append",
     "arange",
@@ -219,6 +240,7 @@ __all__ = [
     "atleast_2d",
     "atleast_3d",
     "average",
+    "block",
     "broadcast_arrays",
     "broadcast_to",
     "cbrt",
@@ -232,6 +254,8 @@ __all__ = [
     "convolve",
     "copy",
     "copysign",
+    "corrcoef",
+    "correlate",
     "cos",
     "cosh",
     "cospi",
@@ -244,6 +268,7 @@ __all__ = [
     "cumulative_sum",
     "d",
     "dd",
+    "deg2rad",
     "delete",
     "diag",
     "diagonal",
@@ -271,9 +296,11 @@ __all__ = [
     "full",
     "full_like",
     "gamma",
+    "geomspace",
     "gradient",
     "greater",
     "greater_equal",
+    "histogram",
     "hstack",
     "hypot",
     "imag",
@@ -306,6 +333,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "logspace",
     "matmul",
     "matrix_transpose",
     "max",
@@ -319,6 +347,19 @@ __all__ = [
     "multiply",
     "nan",
     "nan_to_num",
+    "nanargmax",
+    "nanargmin",
+    "nancumprod",
+    "nancumsum",
+    "nanmax",
+    "nanmean",
+    "nanmedian",
+    "nanmin",
+    "nanprod",
+    "nanquantile",
+    "nanstd",
+    "nansum",
+    "nanvar",
     "negative",
     "newaxis",
     "nextafter",
@@ -331,8 +372,14 @@ __all__ = [
     "percentile",
     "permute_dims",
     "pi",
+    "poly",
+    "polyadd",
     "polyder",
+    "polydiv",
     "polyfit",
+    "polyint",
+    "polymul",
+    "polysub",
     "polyval",
     "pow",
     "power",
@@ -341,6 +388,7 @@ __all__ = [
     "ptp",
     "qd",
     "quantile",
+    "rad2deg",
     "random",
     "ravel",
     "real",

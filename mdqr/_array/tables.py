@@ -24,10 +24,11 @@ from mdqr._functions import (
     sequences,
     special,
 )
-from mdqr._functions.manipulation import axes, joining, parts, selection, shapes
+from mdqr._functions.manipulation import axes, joining, nested, parts, selection, shapes
 from mdqr._functions.ordering import sets, sorting
-from mdqr._functions.products import contractions, einsum
-from mdqr._functions.statistics import extremes, moments, quantiles, running
+from mdqr._functions.products import coefficients, contractions, einsum
+from mdqr._functions.scales import angles, spaced
+from mdqr._functions.statistics import extremes, histograms, missing, moments, quantiles, running
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
@@ -104,6 +105,8 @@ def _ufuncs() -> dict[np.ufunc, Function]:
         np.less_equal: comparison.less_equal,
         np.greater: comparison.greater,
         np.greater_equal: comparison.greater_equal,
+        np.deg2rad: angles.deg2rad,
+        np.rad2deg: angles.rad2deg,
         np.logical_and: logical.logical_and,
         np.logical_or: logical.logical_or,
         np.logical_xor: logical.logical_xor,
@@ -193,11 +196,20 @@ def _copyto(dst: Any, src: Any, where: Any = True) -> None:
 # Functions that NumPy has under the same name, with what of its signature there is.
 _SAME_NAME: dict[Any, tuple[str, ...]] = {
     extremes: ("max", "min", "argmax", "argmin", "mean", "any", "all"),
-    moments: ("var", "std", "average", "cov", "ptp"),
+    moments: ("var", "std", "average", "cov", "corrcoef", "ptp"),
+    missing: (
+        *("nansum", "nanprod", "nancumsum", "nancumprod", "nanmean", "nanvar", "nanstd", "nanmax"),
+        *("nanmin", "nanmedian", "nanquantile", "nanargmax", "nanargmin"),
+    ),
+    histograms: ("histogram",),
     quantiles: ("median", "quantile", "percentile"),
     running: ("cumsum", "cumprod", "cumulative_sum", "cumulative_prod"),
-    sampled: ("diff", "trapezoid", "gradient", "interp", "convolve"),
+    sampled: ("diff", "trapezoid", "gradient", "interp", "convolve", "correlate"),
     polynomials: ("polyval", "polyder", "polyfit"),
+    coefficients: ("poly", "polyadd", "polysub", "polymul", "polydiv", "polyint"),
+    angles: ("angle",),
+    nested: ("block",),
+    spaced: ("logspace", "geomspace"),
     axes: ("matrix_transpose", "moveaxis", "swapaxes", "flip", "roll", "diagonal"),
     parts: (
         *("real", "imag", "isreal", "iscomplexobj", "transpose", "ravel", "copy"),

@@ -10,6 +10,7 @@ import numpy as np
 from mdqr._core.axes import counted_axes, counted_axis
 from mdqr._core.promotion import promote
 from mdqr._core.with_precision import with_precision
+from mdqr._docstrings import documented
 from mdqr._errors import shown
 from mdqr._functions import comparison, elementwise, filled, reductions
 from mdqr._functions.manipulation.axes import flip, moveaxis, operand
@@ -360,3 +361,25 @@ def convolve(
     kept = long.size if mode == "same" else long.size - short.size + 1
     start = (count - kept) // 2
     return full[start : start + kept]
+
+
+@with_precision
+@documented(convolve)
+def correlate(
+    a: Any,
+    v: Any,
+    /,
+    mode: Literal["valid", "same", "full"] = "valid",
+    *,
+    precision: PrecisionLike | None = None,
+) -> MDArray:
+    """Return the cross-correlation of two vectors, sums of ``a[n + k] * conj(v[n])``.
+
+    >>> mdqr.correlate(mdqr.array([1, 2, 3], precision=mdqr.qd), [0, 1, 0.5], "full").to_numpy()
+    array([0.5, 2. , 3.5, 3. , 0. ])
+    """
+    ops = promote(a, v)
+    x, y = (ops.wrap(block) for block in ops.full_blocks())
+    if x.size < y.size and x.ndim == y.ndim == 1:
+        return flip(elementwise.conj(convolve(y, flip(elementwise.conj(x)), mode)))
+    return convolve(x, flip(elementwise.conj(y)) if y.ndim else y, mode)

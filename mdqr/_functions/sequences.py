@@ -76,7 +76,7 @@ def linspace(
     >>> mdqr.linspace(0, 1, 5, precision=mdqr.qd).to_numpy()
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
-    target = _precision_for("linspace", precision, dtype, start, stop)
+    target = precision_of("linspace", precision, start, stop, dtype=dtype)
     count = operator.index(num)
     if count < 0:
         raise ValueError(f"linspace needs a number of values that is not negative; got {count}")
@@ -136,7 +136,7 @@ def arange(
     """
     if stop is None:
         start, stop = 0, start
-    target = _precision_for("arange", precision, None, start, stop, step)
+    target = precision_of("arange", precision, start, stop, step)
     given = (start, stop, step)
     numbers = [creation.array(x, precision=target, dtype=float, device=device) for x in given]
     first, last, stride = map(_fraction, given, numbers)
@@ -230,9 +230,10 @@ def stack(arrays: Sequence[Any], /, axis: int = 0) -> MDArray:
     return ops.wrap(planes.namespace(blocks[0]).stack(blocks, axis=place + front))
 
 
-def _precision_for(
-    function: str, precision: PrecisionLike | None, dtype: Any, *values: Any
+def precision_of(
+    function: str, precision: PrecisionLike | None, *values: Any, dtype: Any = None
 ) -> Precision:
+    """Return the precision asked for, or the highest of the arrays."""
     precision = creation.with_precision(precision, dtype)
     if precision is None and any(isinstance(value, ArrayBase) for value in values):
         return highest_precision(values)

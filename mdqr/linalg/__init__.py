@@ -17,6 +17,7 @@ from mdqr.linalg._factor.substitution import solve_triangular
 from mdqr.linalg._general.eig import eig, eigvals
 from mdqr.linalg._general.results import EigInfo, EigResult
 from mdqr.linalg._general.schur import SchurResult, schur
+from mdqr.linalg._matrix.expm import coshm, cosm, expm, sinhm, sinm
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._products.standard import (
     cross,
@@ -26,6 +27,13 @@ from mdqr.linalg._products.standard import (
     tensordot,
     trace,
     vecdot,
+)
+from mdqr.linalg._products.structured import (
+    block_diag,
+    circulant,
+    hankel,
+    khatri_rao,
+    toeplitz,
 )
 from mdqr.linalg._roots.roots import RootsResult, companion, roots
 from mdqr.linalg._shared.info import Info
@@ -38,6 +46,7 @@ from mdqr.linalg._spectral.info import SpectralInfo
 from mdqr.linalg._spectral.nearest import LowRankResult, PolarResult, lowrank, polar
 from mdqr.linalg._spectral.norms import matrix_norm, norm, vector_norm
 from mdqr.linalg._spectral.rank import matrix_rank, null_space, pinv
+from mdqr.linalg._spectral.subspaces import orth, subspace_angles
 from mdqr.linalg._spectral.svd import SVDResult, svd, svdvals
 from mdqr.linalg._update.api import qr_delete, qr_insert, qr_update
 from mdqr.linalg._update.lstsq import UpdatableLstsq
@@ -72,11 +81,15 @@ __all__ = [
     "UpdatableLstsq",
     "UpdatableLstsqInfo",
     "UpdateResult",
+    "block_diag",
     "certify",
     "cho_solve",
     "cholesky",
+    "circulant",
     "companion",
     "cond",
+    "coshm",
+    "cosm",
     "cross",
     "det",
     "diagonal",
@@ -84,7 +97,10 @@ __all__ = [
     "eigh",
     "eigvals",
     "eigvalsh",
+    "expm",
+    "hankel",
     "inv",
+    "khatri_rao",
     "lowrank",
     "lstsq",
     "lu_factor",
@@ -96,6 +112,7 @@ __all__ = [
     "matrix_transpose",
     "norm",
     "null_space",
+    "orth",
     "outer",
     "pinv",
     "polar",
@@ -107,12 +124,16 @@ __all__ = [
     "repair",
     "roots",
     "schur",
+    "sinhm",
+    "sinm",
     "slogdet",
     "solve",
     "solve_triangular",
+    "subspace_angles",
     "svd",
     "svdvals",
     "tensordot",
+    "toeplitz",
     "trace",
     "vecdot",
     "vector_norm",

@@ -10,14 +10,20 @@ import pytest
 import mdqr
 from mdqr._limbs import planes
 from mdqr.linalg import (
+    block_diag,
     cho_solve,
     cholesky,
+    circulant,
     cond,
+    cosm,
     det,
     eig,
     eigh,
     eigvals,
+    expm,
+    hankel,
     inv,
+    khatri_rao,
     lowrank,
     lstsq,
     lu_factor,
@@ -30,9 +36,11 @@ from mdqr.linalg import (
     qr,
     roots,
     schur,
+    sinhm,
     slogdet,
     svd,
     svdvals,
+    toeplitz,
 )
 from mdqr.linalg._spectral.onesided import jacobi
 
@@ -201,3 +209,25 @@ def test_what_runs_on_the_host_comes_back(dtype, monkeypatch, rng):
     for x, known in zip(results(moved(a, "cuda"), moved(b, "cuda")), wanted, strict=True):
         assert isinstance(x.limbs, fake_device.DeviceArray)
         assert (fake_device.bare(x.limbs) == known.limbs).all()
+
+
+def of_matrices(a):
+    """Functions of matrices whose scalings differ, and structured matrices."""
+    for function in (expm, cosm, sinhm):
+        x, info = function(a, return_info=True)
+        yield from (x, info.error_bound)
+    column = a[..., 0]
+    yield from (toeplitz(column, a[..., 1, :3]), hankel(column), circulant(column))
+    yield from (block_diag(a, a[..., :2]), khatri_rao(a, a[..., :2, :]))
+
+
+def test_functions_of_matrices_beside_those_of_the_host(multiple, dtype, monkeypatch, rng):
+    a = mdqr.random.normal((3, 4, 4), precision=multiple, dtype=dtype, rng=rng)
+    a[1] *= 50
+    a[2] = cases.scaled(a[2], 0, -60)
+    wanted = list(of_matrices(a))
+    install(monkeypatch)
+    for found, known in zip(of_matrices(to_device(a)), wanted, strict=True):
+        if isinstance(known, mdqr.MDArray):
+            found, known = fake_device.bare(found.limbs), known.limbs
+        assert (np.asarray(fake_device.bare(found)) == np.asarray(known)).all()

@@ -45,6 +45,7 @@ LAYERS = """
     mdqr.linalg._inverse
     mdqr.linalg._spectral
     mdqr.linalg._solve  mdqr.linalg._general  mdqr.linalg._roots  mdqr.linalg._update
+    mdqr.linalg._matrix
     mdqr.linalg  mdqr.config  mdqr.plot
     mdqr.array_api
     mdqr.tensorcore  mdqr.series  mdqr.optimize  mdqr.quadrature  mdqr.approx
@@ -69,6 +70,9 @@ LATER = {
     "mdqr._functions.polynomials": {
         "mdqr.linalg._shared.caller": "polyfit is lstsq, which lies above",
         "mdqr.linalg._solve.lstsq": "polyfit is lstsq, which lies above",
+    },
+    "mdqr._functions.products.coefficients": {
+        "mdqr.linalg._general.eig": "poly of a matrix takes eigenvalues, which lie above"
     },
     "mdqr._cli.digits": {"mdqr.linalg": "help and faults of the command line do not wait for it"},
     "mdqr._cli.curve": {"mdqr.optimize": "help and faults of the command line do not wait for it"},
@@ -123,6 +127,9 @@ SMALLER_FILES = {
     "mdqr/_backend/cuda/products/operands.py": "what the products of both kinds share",
     "mdqr/_backend/host/values.py": "one call, before any array is looked at",
     "mdqr/_backend/sources.py": "the build reads the digest, too",
+    "mdqr/_functions/scales/angles.py": "functions of one line, with their docstrings",
+    "mdqr/_functions/manipulation/nested.py": "one function",
+    "mdqr/linalg/_spectral/subspaces.py": "two public functions",
     "mdqr/_functions/power.py": "powers and polynomials: what has operands of two meanings",
     "mdqr/_limbs/rounding_mode.py": "one check, under limbs, conversions and backends",
     "mdqr/linalg/_shared/caller.py": "what messages call a function, under all of them",

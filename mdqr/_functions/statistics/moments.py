@@ -14,6 +14,8 @@ from mdqr._functions import elementwise, reductions
 from mdqr._functions.manipulation.axes import operand
 from mdqr._functions.manipulation.joining import vstack
 from mdqr._functions.manipulation.shapes import broadcast_to
+from mdqr._functions.matrices import diag
+from mdqr._functions.rounding import clip
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
@@ -240,6 +242,57 @@ def cov(
     conjugated = elementwise.conj(distances.T)
     found = reductions.dot(distances, conjugated) / max(count - taken, 0)
     return found._reshaped(()) if found.size == 1 else found
+
+
+@with_precision
+def corrcoef(
+    x: Any, /, y: Any = None, rowvar: bool = True, *, precision: PrecisionLike | None = None
+) -> MDArray:
+    """Return the correlation coefficients of variables.
+
+    Parameters
+    ----------
+    x : MDArray or array_like
+        At most two axes; each row is a variable and each column an observation.
+    y : MDArray or array_like, optional
+        More variables.
+    rowvar : bool, optional
+        False: each column is a variable.
+
+    Returns
+    -------
+    MDArray
+        A matrix with real and imaginary parts of at most 1; 1 itself, 0-d, for one variable. NaN
+        for variables that do not vary.
+
+    Raises
+    ------
+    ValueError
+        If the array has more than two axes.
+
+    Notes
+    -----
+    The covariances of `mdqr.cov`, divided by the square roots of those on the diagonal: each
+    has its error, relative to both deviations, and at most ``8 * eps`` more.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.corrcoef(mdqr.array([[1, 2, 3], [3, 2, 1]], precision=mdqr.qd)).to_numpy()
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    found = cov(x, y, rowvar)
+    if not found.ndim:
+        return found / found
+    variances = diag(found).real
+    for deviations in (elementwise.sqrt(variances)[:, None], elementwise.sqrt(variances)):
+        found = found / deviations
+    if not found.is_complex:
+        return clip(found, -1.0, 1.0)
+    found.real[...] = clip(found.real, -1.0, 1.0)
+    found.imag[...] = clip(found.imag, -1.0, 1.0)
+    return found
 
 
 @with_precision

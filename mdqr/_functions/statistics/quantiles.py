@@ -69,8 +69,7 @@ def quantile(
     >>> mdqr.quantile(mdqr.arange(5, precision=mdqr.qd), [0.25, 0.625]).to_numpy()
     array([1. , 2.5])
     """
-    given = _real(a, q)
-    return _quantile(given, _beside(given, q), axis, method, keepdims)
+    return _quantile(*operands(a, q), axis, method, keepdims)
 
 
 @with_precision
@@ -95,8 +94,7 @@ def percentile(
     >>> float(mdqr.percentile(mdqr.arange(5, precision=mdqr.qd), 75))
     3.0
     """
-    given = _real(a, q)
-    return _quantile(given, _beside(given, q), axis, method, keepdims, whole=100)
+    return _quantile(*operands(a, q), axis, method, keepdims, whole=100)
 
 
 @with_precision
@@ -132,6 +130,12 @@ def median(
     given = operand(a)
     half = asarray(0.5, precision=given.precision, device=given.device)
     return _quantile(given, half, axis, "linear", keepdims)
+
+
+def operands(a: Any, q: Any) -> tuple[MDArray, MDArray]:
+    """Return values and parts as arrays."""
+    given = _real(a, q)
+    return given, _beside(given, q)
 
 
 def _real(a: Any, q: Any) -> MDArray:

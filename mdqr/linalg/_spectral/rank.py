@@ -100,13 +100,13 @@ def matrix_rank(
         values = svdvals(a, precision=precision, progress=progress)
         least = _column(given, tol)
     else:
-        near, relative = near_one(given)[0], _relative(given, a, rtol)
+        near, relative = near_one(given)[0], relative_tolerance(given, a, rtol)
         if _hides_rounding(given, relative):
             inputs = gather(near, precision=given.precision)
             values = values_above_rounding("matrix_rank", inputs, progress)
         else:
             values = svdvals(near, precision=given.precision, progress=progress)
-        least = _part_of_largest(values, relative)
+        least = part_of_largest(values, relative)
     found = (values > least).sum(axis=-1)
     return int(found) if not values.shape[:-1] else found
 
@@ -209,14 +209,14 @@ def pinv(
     given = gather(a, precision=precision)
     matrix_shape("pinv", "a", given.shape(0))
     near, top = near_one(given)
-    relative = _relative(given, a, tolerance)
+    relative = relative_tolerance(given, a, tolerance)
     if _hides_rounding(given, relative):
         u, s, vh = above_rounding("pinv", gather(near, precision=given.precision), report=progress)
     else:
         u, s, vh = svd_for("pinv", near, given.precision, report=progress)
-    kept = s > _part_of_largest(s, relative)
+    kept = s > part_of_largest(s, relative)
     if tolerance is None:
-        _warn_of_truncation("pinv", given, s, kept)
+        warn_of_truncation("pinv", given, s, kept)
     field, checks = given.is_complex, Checks()
     found = matmul(_over_values(given, vh._block, s._block, kept), u.mT.conj())
     block = given.backend.ldexp(found._block, -top[..., None, None], is_complex=field)
@@ -292,9 +292,9 @@ def null_space(
         raise ValueError(f"null_space: a must be a matrix; got shape {given.shape(0)}")
     matrix = near_one(given)[0]
     _, s, vh = svd_for("null_space", matrix, given.precision, full_matrices=True, report=progress)
-    kept = s > _part_of_largest(s, _relative(given, a, tolerance))
+    kept = s > part_of_largest(s, relative_tolerance(given, a, tolerance))
     if tolerance is None:
-        _warn_of_truncation("null_space", given, s, kept)
+        warn_of_truncation("null_space", given, s, kept)
     return vh[int(kept.sum()) :].mT.conj()
 
 
@@ -310,7 +310,7 @@ def near_one(given: Inputs) -> tuple[MDArray, Block]:
     return MDArray._wrap(block, given.work, field), top
 
 
-def _relative(given: Inputs, a: Any, rtol: Any) -> MDArray | float:
+def relative_tolerance(given: Inputs, a: Any, rtol: Any) -> MDArray | float:
     """Return a tolerance relative to the largest singular value, by default that of the entries."""
     if rtol is None:
         return float(max(given.shape(0)[-2:]) * data_precision(a, given.work).eps)
@@ -323,7 +323,7 @@ def _hides_rounding(given: Inputs, relative: MDArray | float) -> bool:
     return hides if isinstance(hides, bool) else bool(hides.all())
 
 
-def _part_of_largest(s: MDArray, relative: MDArray | float) -> MDArray:
+def part_of_largest(s: MDArray, relative: MDArray | float) -> MDArray:
     """Return tolerances of singular values, in their shape or with an axis of 1."""
     first = s._block[..., :1]
     if isinstance(relative, MDArray):
@@ -356,11 +356,11 @@ def _column(given: Inputs, tolerance: Any) -> MDArray:
     return tolerance[..., None]
 
 
-def _warn_of_truncation(function: str, given: Inputs, s: MDArray, kept: Any) -> None:
+def warn_of_truncation(function: str, given: Inputs, s: MDArray, kept: Any) -> None:
     """Warn if values above zero in working precision are left out: entries may be exact."""
     if kept.all():
         return
-    least = _part_of_largest(s, max(given.shape(0)[-2:]) * given.work.eps)
+    least = part_of_largest(s, max(given.shape(0)[-2:]) * given.work.eps)
     lost = (s > least) & ~kept
     count = int(lost.sum())
     if count:

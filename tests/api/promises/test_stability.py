@@ -19,6 +19,7 @@ EXPERIMENTAL = {
     **{f"optimize.{name}": getattr(optimize, name) for name in optimize.__all__},
     **{f"quadrature.{name}": getattr(quadrature, name) for name in quadrature.__all__},
     "approx.AAA": approx.AAA,
+    **{f"linalg.{n}": getattr(mdqr.linalg, n) for n in ("expm", "cosm", "sinm", "coshm", "sinhm")},
     **{f"config.{n}": getattr(mdqr.config, n) for n in ("get_workspace", "set_workspace")},
 }
 
@@ -55,16 +56,8 @@ def test_the_page_names_what_is_experimental():
     text = PAGE.read_text()
     section = text[text.index("## Experimental") :].partition("\n## ")[0]
     for name in (
-        *(
-            "tensorcore",
-            "approx",
-            "optimize",
-            "quadrature",
-            "series.track",
-            "array_api",
-            "devices=",
-        ),
-        "config.set_workspace",
+        *("tensorcore", "approx", "optimize", "quadrature", "series.track", "array_api"),
+        *("devices=", "config.set_workspace", "linalg.expm"),
     ):
         assert f"mdqr.{name}" in section or f"`{name}" in section
     assert "Experimental" in mdqr.array_api.__doc__

@@ -73,6 +73,11 @@ ARRAYS = {
     "eigvals": lambda: linalg.eigvals(A, return_info=True),
     "eigvalsh": lambda: linalg.eigvalsh(A, return_info=True),
     "inv": lambda: linalg.inv(A, return_info=True),
+    "expm": lambda: linalg.expm(A, return_info=True),
+    "cosm": lambda: linalg.cosm(A, return_info=True),
+    "sinm": lambda: linalg.sinm(A, return_info=True),
+    "coshm": lambda: linalg.coshm(A, return_info=True),
+    "sinhm": lambda: linalg.sinhm(A, return_info=True),
     "pinv": lambda: linalg.pinv(TALL, return_info=True),
     "solve": lambda: linalg.solve(A, B, return_info=True),
     "svdvals": lambda: linalg.svdvals(TALL, return_info=True),
@@ -81,6 +86,7 @@ ARRAYS = {
 WITHOUT = {
     *("solve_triangular", "lu_solve", "cho_solve", "matmul", "matrix_power", "null_space"),
     *("companion", "cond", "norm", "matrix_norm", "vector_norm", "matrix_rank", "outer"),
+    *("toeplitz", "hankel", "circulant", "block_diag", "khatri_rao", "orth", "subspace_angles"),
     *("cross", "diagonal", "matrix_transpose", "tensordot", "trace", "vecdot"),
 }
 

@@ -27,6 +27,7 @@ OPTIONAL = {
     "qr_delete": {"u"},
     "qr_insert": {"a"},
 }
+DATA = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
 
 
 def table() -> set[str]:
@@ -39,8 +40,8 @@ def table() -> set[str]:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_data_are_positional_only_and_of_the_table(name):
     parameters = inspect.signature(FUNCTIONS[name]).parameters.values()
-    data = [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY]
-    others = {p.name for p in parameters if p.kind is not p.POSITIONAL_ONLY}
+    data = [p.name for p in parameters if p.kind in DATA]
+    others = {p.name for p in parameters if p.kind not in DATA}
     assert data
     assert set(data) <= table()
     assert others & table() - {"p"} == OPTIONAL.get(name, set())
@@ -51,7 +52,7 @@ def test_the_table_has_no_more_names():
         p.name
         for function in FUNCTIONS.values()
         for p in inspect.signature(function).parameters.values()
-        if p.kind is p.POSITIONAL_ONLY
+        if p.kind in DATA
     }
     assert found == table()
 

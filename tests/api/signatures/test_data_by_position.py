@@ -16,7 +16,7 @@ from mdqr.testing import assert_same_bits
 DATA = {
     *("a", "a1", "a2", "b", "x", "x1", "x2", "y", "p", "v", "f", "xp", "fp", "m", "A", "ar", "ary"),
     *("arr", "array", "arrays", "tup", "val", "values", "condition", "element", "test_elements"),
-    *("limbs", "obj", "indices", "file", "n", "nbytes", "dtype"),
+    *("limbs", "obj", "indices", "file", "n", "nbytes", "dtype", "z", "u", "seq_of_zeros"),
 }
 # What is no data, of parameters that have no default.
 OPTIONS = {
@@ -37,6 +37,7 @@ OPTIONS = {
 # As NumPy's constructors and files.
 BY_NAME = {
     *("empty", "full", "ones", "zeros", "eye", "arange", "linspace", "load", "loadz", "loadtxt"),
+    *("logspace", "geomspace"),
 }
 # In NumPy object, a, prototype, arr and X.
 OTHER_NAMES = {"array", "asarray", "empty_like", "save", "savetxt"}

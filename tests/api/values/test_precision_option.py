@@ -24,6 +24,9 @@ OF_ONE = {
     *("var", "std", "average", "cov", "ptp", "median", "cumsum", "cumprod", "cumulative_sum"),
     *("cumulative_prod", "sort", "argsort", "unique", "unique_all", "unique_counts"),
     *("unique_inverse", "unique_values", "diff", "trapezoid", "gradient", "polyder"),
+    *("deg2rad", "rad2deg", "angle", "poly", "polyint", "corrcoef", "histogram", "nansum"),
+    *("nanprod", "nancumsum", "nancumprod", "nanmean", "nanvar", "nanstd", "nanmax", "nanmin"),
+    *("nanmedian", "nanargmax", "nanargmin"),
 }
 INSIDE = {"arccos", "arcsin", "arctanh"}  # of values of at most 1
 OF_TWO = {
@@ -31,7 +34,18 @@ OF_TWO = {
     *("not_equal", "less", "less_equal", "greater", "greater_equal", "maximum", "minimum"),
     *("array_equal", "logical_and", "logical_or", "logical_xor", "isclose", "allclose"),
     *("copysign", "remainder", "floor_divide", "nextafter", "dot", "vdot", "outer", "inner"),
-    *("kron", "vecdot", "searchsorted", "isin", "convolve", "polyval"),
+    *(
+        "kron",
+        "vecdot",
+        "searchsorted",
+        "isin",
+        "convolve",
+        "polyval",
+        "correlate",
+        "polyadd",
+        "polysub",
+    ),
+    *("polymul", "polydiv"),
 }
 OTHERS = {
     "where": ([True, False, True], ["0.1", 2, 3], [4, "0.5", 6]),
@@ -41,6 +55,7 @@ OTHERS = {
     "trace": ([["0.1", 2], [3, 4]],),
     "quantile": (["0.1", 2, 3], "0.3"),
     "percentile": (["0.1", 2, 3], "30"),
+    "nanquantile": (["0.1", 2, 3], "0.3"),
 }
 VALUES = ["1.1", 2.5, 3, Fraction(10, 3), Decimal("4.2")]
 CALLS = {
@@ -59,7 +74,7 @@ def test_all_functions_with_the_option_are_here():
     makers = {
         *("arange", "array", "asarray", "empty", "empty_like", "eye", "full", "full_like"),
         *("linspace", "loadtxt", "matmul", "ones", "ones_like", "polyfit", "vander", "zeros"),
-        "zeros_like",
+        *("zeros_like", "logspace", "geomspace"),
     }
     names = {n for n in mdqr.__all__ if callable(f := getattr(mdqr, n)) and not isinstance(f, type)}
     found = {n for n in names if not isinstance(getattr(mdqr, n), mdqr.Precision)}

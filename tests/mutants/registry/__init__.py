@@ -28,4 +28,5 @@ CLOSE = (
     *others.TENSORCORE,
     *others.QUADRATURE,
     *others.OPTIMIZE,
+    *others.MATRIX,
 )

@@ -131,3 +131,18 @@ OPTIMIZE = (
     Mutant(_OPTIMIZE + "solver.active_set:proven_error", _CONVEX, precisions=("dd",)),
     Mutant(_OPTIMIZE + "solver.proof:with_rounding", _CLAIMED, precisions=("dd",)),
 )
+
+_EXPM = "tests/linalg/test_expm.py::"
+_ROUNDED, _MOVED = (
+    "test_bounds_are_not_a_thousand_times_too_large",
+    "test_errors_of_the_data_are_bounded",
+)
+MATRIX = (
+    Mutant(
+        "mdqr.linalg._matrix.exponential:Exponential.error",
+        (Tests(_EXPM + _ROUNDED),),
+        precisions=("dd",),
+    ),
+    Mutant("mdqr.linalg._matrix.plan:truncation", (Tests(_EXPM + _ROUNDED),), precisions=("dd",)),
+    Mutant("mdqr.linalg._matrix.expm:_data_bound", (Tests(_EXPM + _MOVED),), precisions=("dd",)),
+)

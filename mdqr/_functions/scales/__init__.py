@@ -1,0 +1,1 @@
+"""Scales: degrees, and logarithms."""

@@ -1,0 +1,1 @@
+"""Functions of matrices, and matrix equations."""

@@ -1,0 +1,147 @@
+"""The operand of functions of one matrix: scaled by a similarity, and the errors of its entries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mdqr._array.array import MDArray
+from mdqr._backend.blocks import native_abs, to_native
+from mdqr._limbs import planes
+from mdqr._limbs.device import host_block
+from mdqr._precision import PRECISIONS
+from mdqr._typing import Floats, PrecisionLike
+from mdqr.linalg._general.subspaces.balancing import balancing_powers
+from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.data_error import Errors, check_data_error, operand_errors
+from mdqr.linalg._shared.operands import Inputs, data_precision, entry_unit, gather, square_order
+from mdqr.linalg._spectral.disks import SLACK
+
+# Powers beyond this are not taken: limbs would underflow.
+_MOST = 100
+
+
+class Given(NamedTuple):
+    """Matrices ``(batch, n, n)`` ``2**(d[j] - d[i]) a[i, j]`` of two limbs or more.
+
+    `powers` are d, in host memory, None where all are zero; `errors` belong to the entries of a.
+    """
+
+    inputs: Inputs
+    matrix: MDArray
+    powers: np.ndarray | None
+    errors: Errors
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the operand."""
+        return self.inputs.shape(0)
+
+    def answer(self, x: MDArray, checks: Checks, function: str) -> MDArray:
+        """Return the function of a, given the function of the scaled matrices."""
+        block = x._block
+        if self.powers is not None:
+            moves = self.powers[:, :, None] - self.powers[:, None, :]
+            backend = self.inputs.backend
+            block = backend.ldexp(block, backend.xp.asarray(moves), is_complex=x.is_complex)
+        checks.require_in_range(function, "the result", block, x.is_complex)
+        checks.settle()
+        front = block.shape[: planes.lead(x.is_complex)]
+        return self.inputs.wrap(block.reshape(*front, *self.shape), x.is_complex)
+
+    def spread(self, error: np.ndarray, value: MDArray) -> Floats:
+        """Return bounds of the entries of the answer from bounds of the norm of the error.
+
+        They have the last rounding, and what underflows.
+        """
+        n = self.shape[-1]
+        entries = np.broadcast_to(error[:, None, None], (*error.shape, n, n))
+        if self.powers is not None:
+            entries = np.ldexp(entries, self.powers[:, :, None] - self.powers[:, None, :])
+        sizes = native_abs(host_block(value._block), value.is_complex)
+        with np.errstate(all="ignore"):
+            found = entries.reshape(self.shape) + 2 * value.precision.eps * sizes + 2.0**-1070
+            return np.asarray(np.where(np.isnan(found), np.inf, SLACK * found))
+
+    def data_errors(self) -> np.ndarray:
+        """Return Frobenius norms of the errors of the scaled matrices, rounded up."""
+        sizes = native_abs(host_block(self.matrix._block), self.matrix.is_complex)
+        powers: Any = 0
+        if self.powers is not None:
+            powers = self.powers[:, None, :] - self.powers[:, :, None]
+        errors = Errors(*(self._flat(x) for x in self.errors))
+        with np.errstate(all="ignore"):
+            return frobenius(errors.of(np, sizes * SLACK, powers))
+
+    def _flat(self, x: Any) -> Any:
+        if isinstance(x, float):
+            return x
+        return np.broadcast_to(host_block(x), self.shape).reshape(-1, *self.shape[-2:])
+
+
+def given_matrix(
+    function: str, a: Any, precision: PrecisionLike | None, data_error: Mapping[str, Any] | None
+) -> Given:
+    """Convert, check and balance the operand.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If it is not square, or an entry is not finite.
+    """
+    check_data_error(function, data_error, ("a",))
+    inputs, checks = gather(a, precision=precision), Checks()
+    n = square_order(function, "a", inputs.shape(0))
+    field, shape = inputs.is_complex, inputs.shape(0)
+    checks.require_finite(function, "a", inputs.blocks[0], field)
+    unit = entry_unit(a, data_precision(a, inputs.work))
+    errors = operand_errors(function, data_error, "a", shape, unit, inputs, checks)
+    checks.settle()
+    work = max(inputs.work, PRECISIONS[1])
+    block = planes.widen(inputs.blocks[0], field, work.limbs)
+    block = block.reshape(*block.shape[: planes.lead(field)], math.prod(shape[:-2]), n, n)
+    powers = balancing(host_block(planes.first_limbs(block, field, 1)), field) if n else None
+    if powers is not None:
+        moves = powers[:, None, :] - powers[:, :, None]
+        block = inputs.backend.ldexp(block, inputs.backend.xp.asarray(moves), is_complex=field)
+    return Given(inputs, MDArray._wrap(block, work, field), powers, errors)
+
+
+@np.errstate(all="ignore")
+def balancing(first: np.ndarray, is_complex: bool) -> np.ndarray | None:
+    """Return powers of two for a similarity; None where none is worth it.
+
+    They are the smallest multiples, of those that balance, that make the largest entry at most 1 or
+    twice the one of the balanced matrix: errors of entries grow by the differences of powers.
+    """
+    sizes = np.log2(native_abs(first, is_complex))
+    powers = balancing_powers(np.where(sizes < np.inf, sizes, 1024.0))
+    if not powers.any():
+        return None
+    far = np.maximum(abs(powers).max(axis=-1, keepdims=True) / _MOST, 1.0)
+    powers = np.rint(powers / far).astype(np.int64)
+    found, least = powers, np.maximum(_norm(sizes, powers) + 1, 0.0)
+    for k in range(1, 8):
+        part = np.rint(powers / 2.0**k).astype(np.int64)
+        found = np.where((_norm(sizes, part) <= least)[:, None], part, found)
+    return found if found.any() else None
+
+
+def _norm(sizes: np.ndarray, powers: np.ndarray) -> np.ndarray:
+    """Return logarithms of the largest entries of scaled matrices, to base 2."""
+    return np.asarray((sizes + powers[:, None, :] - powers[:, :, None]).max(axis=(-2, -1)))
+
+
+def first_limbs(x: MDArray) -> np.ndarray:
+    """Return first limbs in host memory, float64 or complex128."""
+    first = planes.first_limbs(x._block, x.is_complex, 1)
+    return to_native(np, host_block(first), x.is_complex)
+
+
+def frobenius(x: np.ndarray) -> np.ndarray:
+    """Return Frobenius norms, rounded up."""
+    moduli = np.abs(x)
+    return np.asarray(SLACK * np.hypot.reduce(np.hypot.reduce(moduli, axis=-1), axis=-1))
