@@ -1,4 +1,4 @@
-"""The command line: ``mdqr info``, ``mdqr lstsq``, ``mdqr fit`` and ``mdqr series``."""
+"""The command line: ``mdqr info``, ``lstsq``, ``fit``, ``series`` and ``solve``."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from mdqr._cli import curve as fit_command
 from mdqr._cli import curve_report
 from mdqr._cli import options as lstsq_options
 from mdqr._cli import series as series_command
+from mdqr._cli import solve as solve_command
 from mdqr._cli.columns import name_of
 from mdqr._cli.files import WRITERS, Results
 from mdqr._cli.fit import read_problem, solve
@@ -32,7 +33,7 @@ _BAD_INPUT = 2
 _NO_ANSWER = 1
 _INTERRUPTED = 130
 
-_DESCRIPTION = "Least squares, fits and power series in more precision than float64 has."
+_DESCRIPTION = "Least squares, fits, series and polynomial systems, beyond float64."
 _EXIT = "Exit code: 0, or 1 if there is no answer, 2 for bad input."
 
 
@@ -143,6 +144,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     series.set_defaults(run=_series)
     series_command.add_options(series)
+    systems = commands.add_parser(
+        "solve",
+        help="find all solutions of a polynomial system",
+        description=solve_command.DESCRIPTION,
+        epilog=_EXIT,
+    )
+    systems.set_defaults(run=_solve)
+    solve_command.add_options(systems)
     return parser
 
 
@@ -212,6 +221,16 @@ def _series(options: argparse.Namespace) -> int:
         _say(f"mdqr: warning: {printable(message)}\n", sys.stderr)
     if options.output is not None:
         series_command.write(options.output, found)
+        _say(f"\nwritten to {printable(str(options.output))}\n", sys.stdout)
+    return 0
+
+
+def _solve(options: argparse.Namespace) -> int:
+    with Bar() as bar:
+        found = solve_command.find(options, bar)
+    _say(f"{solve_command.text_of(found)}\n", sys.stdout)
+    if options.output is not None:
+        solve_command.write(options.output, found)
         _say(f"\nwritten to {printable(str(options.output))}\n", sys.stdout)
     return 0
 

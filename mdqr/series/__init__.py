@@ -7,6 +7,8 @@ from mdqr.series._analysis.pade import Pade, pade
 from mdqr.series._analysis.radius import Radius, radius
 from mdqr.series._arithmetic.series import PowerSeries
 from mdqr.series._errors import NotASolutionError, SingularJacobianError
+from mdqr.series._homotopy.solutions import Solution, Solutions, SolveInfo
+from mdqr.series._homotopy.solve import solve
 from mdqr.series._solver.newton_series import newton_series
 from mdqr.series._solver.recommended import recommended_precision
 from mdqr.series._solver.solution import SeriesInfo, SeriesSolution
@@ -23,12 +25,16 @@ __all__ = [
     "SeriesInfo",
     "SeriesSolution",
     "SingularJacobianError",
+    "Solution",
+    "Solutions",
+    "SolveInfo",
     "System",
     "newton_series",
     "pade",
     "plot",
     "radius",
     "recommended_precision",
+    "solve",
     "track",
 ]
 

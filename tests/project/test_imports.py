@@ -81,6 +81,7 @@ LATER = {
         "mdqr.series": "help and faults of the command line do not wait for it",
         "mdqr.series.plot": "it is loaded when it is asked for",
     },
+    "mdqr._cli.solve": {"mdqr.series": "help and faults of the command line do not wait for it"},
     "mdqr.series": {"mdqr.series.plot": "it is loaded when it is asked for"},
     "mdqr.linalg._update.operands": {
         "mdqr.linalg._update.arithmetic.cuda_floats": "CUDA is loaded for the first array on a GPU"
@@ -150,6 +151,7 @@ SMALLER_FILES = {
     "mdqr/series/_arithmetic/convert.py": "what series are to a reader",
     "mdqr/series/_solver/newton.py": "one algorithm, the check of another",
     "mdqr/series/_arithmetic/products.py": "what series and systems share",
+    "mdqr/series/_systems/precise.py": "one evaluation, beside that in float64",
     "mdqr/series/_solver/recommended.py": "a public function",
     "mdqr/tensorcore/_algorithms/triangles.py": "what two algorithms share",
     "mdqr/tensorcore/_engine/formats.py": "the formats, under both engines",

@@ -1,1 +1,1 @@
-"""Polynomial systems: what is read, exact coefficients, shared products."""
+"""Polynomial systems: what is read, exact coefficients, shared products, values at points."""

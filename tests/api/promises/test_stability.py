@@ -16,6 +16,8 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "explanation" / "stability
 EXPERIMENTAL = {
     **{f"tensorcore.{name}": getattr(tensorcore, name) for name in tensorcore.__all__},
     **{f"series.{name}": getattr(series, name) for name in ("track", "Path", "Piece")},
+    **{f"series.{name}": getattr(series, name) for name in ("solve", "Solutions", "SolveInfo")},
+    "series.Solution": series.Solution,
     **{f"optimize.{name}": getattr(optimize, name) for name in optimize.__all__},
     **{f"quadrature.{name}": getattr(quadrature, name) for name in quadrature.__all__},
     "approx.AAA": approx.AAA,

@@ -24,6 +24,10 @@ UPDATES = (
 
 _COEFFICIENTS = (expansions.COEFFICIENTS,)
 _RADIUS = (Family("radius", 25),)
+_CERTIFY = _SERIES + "_homotopy.certify:"
+_CERTIFIED = "tests/series/test_certificates.py::"
+_KNOWN = Tests(_CERTIFIED + "test_errors_of_known_solutions")
+_CLUSTERS = Tests(_CERTIFIED + "test_clusters")
 SERIES = (
     Mutant(_SERIES + "_solver.digits:perturbed", _COEFFICIENTS, "1", precisions=NOT_OD),
     Mutant(
@@ -41,6 +45,12 @@ SERIES = (
     Mutant(_SERIES + "_analysis.radius:_pole_error", (Family("radius", 60, first=100),)),
     Mutant(_SERIES + "_analysis.pade:_rounding", (Family("pade", 20),)),
     Mutant(_SERIES + "_analysis.pade:_solved", (expansions.DENOMINATORS,), "1", precisions=NOT_OD),
+    Mutant(_CERTIFY + "certificates", (_KNOWN,), "error", precisions=("dd",)),
+    Mutant(_CERTIFY + "_Disks.test", (_KNOWN,), "1", precisions=("dd",)),
+    Mutant(_CERTIFY + "_Disks.test", (_CLUSTERS,), "2", kind="below", precisions=("dd",)),
+    Mutant(
+        _SERIES + "_homotopy.magnitudes:Magnitudes.orders", (_CLUSTERS,), "2", precisions=("dd",)
+    ),
 )
 
 _SWEEP = Tests(

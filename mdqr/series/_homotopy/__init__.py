@@ -1,0 +1,1 @@
+"""Homotopies of polynomial systems: starts, paths, ends and certificates."""

@@ -1,0 +1,224 @@
+"""Krawczyk's test in polydisks: one solution there, no other, and how far it is from a point.
+
+For ``N(z) = z - B F(z)`` and ``Y = {z: |z_j - y_j| <= rho d_j}`` let, relative to d,
+
+    a = |B F(y)|,   b = |1 - B J(y)|,   c = |B| |F''|(|y| + rho d) d d.
+
+As ``N(z) - N(y)`` is the integral of ``1 - B J`` along the line from y to z, N maps Y into itself
+if ``a + b rho + c rho^2 / 2 <= rho``, and contracts it if ``b + c rho < 1``. Then Y has exactly one
+fixed point z; B is regular, as ``|1 - B J(y)| < 1``, so z is the only zero of F in Y. From
+``z - y = (N(z) - N(y)) + (N(y) - y)`` follows ``|z - y| <= a / (1 - b - c rho / 2)``, and, once
+more, ``|z - y| <= |B F(y)| + |1 - B J(y)| r + c r^2 / 2`` for each unknown, with r that bound.
+
+F(y) is evaluated in integers; J(y) too, where float64 does not make b small. Everything else is
+float64 with the errors below added: u is 2^-53, a product of complex numbers is wrong by less than
+``3 u`` of its modulus, a sum of K of them by less than ``2 K u`` of the sum of the moduli.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mdqr._array.array import MDArray
+from mdqr.linalg import LinAlgError, inv
+from mdqr.series._homotopy import integers
+from mdqr.series._homotopy.integers import Fixed
+from mdqr.series._homotopy.magnitudes import Magnitudes, U
+from mdqr.series._systems.terms import Terms
+
+# Bits behind those of the precision, in which points are cut off.
+_GUARD = 64
+# Larger points are not tested.
+_LIMIT = 2.0**100
+# Radii are tried that become smaller by this.
+_TRIES, _SMALLER = 24, 0.5
+
+
+@dataclass
+class Certificates:
+    """Proofs for points ``(n, points)``.
+
+    Attributes
+    ----------
+    certified : numpy.ndarray
+        Whether one solution lies in the disks of `error` around a point, and no other in the disks
+        `unique`.
+    error : numpy.ndarray
+        ``(n, points)``, infinite where nothing is certified.
+    unique : numpy.ndarray
+        ``(n, points)``, zero where nothing is certified.
+    points : Fixed
+        The points themselves.
+    """
+
+    certified: np.ndarray
+    error: np.ndarray
+    unique: np.ndarray
+    points: Fixed
+
+
+def certificates(terms: Terms, x: MDArray) -> Certificates:
+    """Test points ``(points, n)``, complex, as solutions of as many equations as unknowns.
+
+    A point is cut off to a common number of bits; that change is part of `error`.
+    """
+    precision, n, count = x.precision, terms.variables, len(x)
+    size = float(abs(x.to_numpy()).max(initial=0.0))
+    bits = precision.bits + _GUARD - (int(np.frexp(size)[1]) if size else 0)
+    points = Fixed.of(x.T, max(bits, 0))
+    found = Certificates(
+        np.zeros(count, bool), np.full((n, count), np.inf), np.zeros((n, count)), points
+    )
+    if not count or not size < _LIMIT:
+        return found
+    with np.errstate(all="ignore"):
+        test = _Test(terms, points, x)
+        test.with_floats(found, np.arange(count))
+        test.with_integers(found, np.flatnonzero(~found.certified))
+    # Limbs were cut off, each of the real and of the imaginary part.
+    found.error += 2.0 * precision.limbs * 2.0 ** -max(bits, 0)
+    return found
+
+
+class _Test:
+    """One system at points."""
+
+    def __init__(self, terms: Terms, points: Fixed, x: MDArray) -> None:
+        self._terms, self._points, self._x, self._precision = terms, points, x, x.precision
+        self._sizes = Magnitudes(terms)
+        self._near = points.floats
+        self._values = integers.values(terms, points)
+        # |y| from above; a solution at zero has disks of radius one.
+        self._moduli = abs(self._near) * (1 + 8 * U) + 2.0**-1000
+        self._moduli[:, ~self._near.any(axis=0)] = 1.0
+
+    def with_floats(self, found: Certificates, which: np.ndarray) -> None:
+        """Certify points with Jacobians in float64."""
+        y = self._near[:, which]
+        slopes = self._terms.polynomials(y)[1].transpose(2, 0, 1).copy()
+        inverse = _inverses(slopes)
+        n, sizes = self._terms.variables, self._sizes
+        # Each of D unknowns is rounded to 4 u and multiplied by another, coefficients are rounded
+        # and multiplied, T terms added.
+        moduli = sizes.slopes(self._moduli[:, which]).transpose(2, 0, 1)
+        wrong = (8 * sizes.degree + 2 * sizes.most + 16) * U * moduli + sizes.floor(self._moduli)
+        b = abs(inverse) * (1 + 16 * U)
+        left = abs(np.eye(n) - inverse @ slopes) * (1 + 4 * U) + 2 * U * np.eye(n) + 2.0**-1000
+        left += (2 * n + 8) * U * (b @ abs(slopes)) + b @ wrong
+        left = left * (1 + (4 * n + 32) * U)
+        self._certify(found, which, inverse, left, self._values[:, which], sizes)
+
+    def with_integers(self, found: Certificates, which: np.ndarray) -> None:
+        """Certify points with Jacobians and inverses that do not round."""
+        if not which.size:
+            return
+        # These equations are others than before: B, F and F'' all belong to them.
+        whole = integers.without_denominators(self._terms)
+        try:
+            sizes, precise = Magnitudes(whole), whole.precise(self._precision)
+        except ValueError:  # a coefficient is too large
+            return
+        for place in which.tolist():
+            y = self._points.at([place])
+            try:
+                slopes = precise(self._x[[place]])[1][0]
+                inverse = inv(slopes)
+                top = abs(slopes.to_numpy()).max()
+                bits = self._precision.bits + _GUARD + max(int(np.frexp(top)[1]), 0)
+                b = Fixed.of(inverse, bits)
+            except (LinAlgError, OverflowError):
+                continue
+            left = abs(integers.product_minus_one(b, integers.matrix(whole, y)))
+            left = left * (1 + 16 * U) + 2.0**-1000
+            values = integers.values(whole, y)
+            self._certify(found, np.array([place]), b.floats[None], left[None], values, sizes)
+
+    def _certify(
+        self,
+        found: Certificates,
+        which: np.ndarray,
+        inverse: np.ndarray,
+        left: np.ndarray,
+        values: np.ndarray,
+        sizes: Magnitudes,
+    ) -> None:
+        """Test points with the inverses ``(points, n, n)`` and bounds of ``|1 - B J|``."""
+        n, f = len(self._moduli), values.T[..., None]
+        b = abs(inverse) * (1 + 16 * U)
+        v = (abs(inverse @ f) + ((4 * n + 32) * U) * (b @ abs(f)))[..., 0].T
+        v = v * (1 + (4 * n + 32) * U) + 2.0**-1000
+        y = self._moduli[:, which]
+        top = y.max(axis=0)
+        same = np.broadcast_to(top, y.shape)
+        for shape in (same, np.maximum(y, 1e-8 * same)):
+            here = np.flatnonzero(~found.certified[which])
+            if here.size:
+                rest = _Disks(sizes, b[here], left[here], v[:, here], y[:, here])
+                good, error, unique = rest.test(shape[:, here])
+                place = which[here[good]]
+                found.certified[place] = True
+                found.error[:, place], found.unique[:, place] = error[:, good], unique[:, good]
+
+
+class _Disks:
+    """The test of points with disks of one shape: bounds ``(n, points)`` relative to it."""
+
+    def __init__(
+        self,
+        sizes: Magnitudes,
+        b: np.ndarray,
+        left: np.ndarray,
+        v: np.ndarray,
+        y: np.ndarray,
+    ) -> None:
+        self._sizes, self._b, self._left, self._v, self._y = sizes, b, left, v, y
+        n = len(v)
+        # Sums of n products that are not negative, divided: from above.
+        self._outward = 1.0 + (n + 16) * 4 * U
+
+    def _times(self, matrix: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return (matrix @ x.T[..., None])[..., 0].T * self._outward
+
+    def curvature(self, d: np.ndarray, rho: np.ndarray) -> np.ndarray:
+        """Return c ``(n, points)``, not yet divided by d."""
+        second = 2.0 * self._sizes.orders((self._y + rho * d) * (1 + 4 * U), d)[2]
+        second += self._sizes.floor(self._y)
+        return self._times(self._b, second)
+
+    def test(self, d: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return which points are certified, their errors and the radii of uniqueness."""
+        linear = self._times(self._left, d)
+        a, b = ((x / d * self._outward).max(axis=0) for x in (self._v, linear))
+        # The largest radius first: half of where the test of contraction would fail.
+        rho = np.full(d.shape[1], 1.0)
+        for _ in range(3):
+            c = (self.curvature(d, rho) / d).max(axis=0)
+            rho = np.minimum(1.0, np.where(c > 0, 0.9 * (1.0 - b) / c, 1.0))
+        good = np.zeros(len(rho), bool)
+        largest = np.zeros(len(rho))
+        slope = np.full(len(rho), np.inf)
+        for _ in range(_TRIES):
+            c = (self.curvature(d, rho) / d * self._outward).max(axis=0)
+            inward = rho * (1 - 16 * U)
+            new = (a + b * rho + c * rho * rho / 2 < inward) & (b + c * rho < 1 - 16 * U) & ~good
+            largest[new], slope[new] = rho[new], c[new]
+            good |= new
+            rho = np.where(good, rho, rho * _SMALLER)
+        below = 1.0 - b - slope * largest / 2 - 16 * U
+        radius = np.where(good, a / np.where(good, below, 1.0) * (1 + 16 * U), 0.0)
+        curved = self.curvature(d, np.where(good, largest, 0.0))
+        error = (self._v + linear * radius + curved * radius * radius / 2) * (1 + 32 * U)
+        return good, error, largest * d * (1 - 4 * U)
+
+
+def _inverses(a: np.ndarray) -> np.ndarray:
+    """Return approximate inverses, zeros for singular matrices."""
+    try:
+        return np.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        if len(a) == 1:
+            return np.zeros_like(a)
+        half = len(a) // 2
+        return np.concatenate([_inverses(a[:half]), _inverses(a[half:])])

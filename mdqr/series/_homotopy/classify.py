@@ -1,0 +1,98 @@
+"""Ends that are one solution, their multiplicities, and sets of positive dimension."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mdqr.series._homotopy.endgame import SINGULAR, Ends
+from mdqr.series._homotopy.follow import close_pairs
+from mdqr.series._homotopy.homotopy import Homotopy
+
+# Singular ends are one within this, relative to their size.
+_CLUSTER = 1e-6
+# The slice test walks along a null vector, at least so far, and so far that an end of
+# multiplicity m is left with this; what is found is on the set if it is left with that.
+_WALK, _LEFT, _ON_SET = 1e-2, 1e-6, 1e-12
+_LONGEST_WALK, _STEPS, _DIRECTIONS = 0.3, 30, 4
+_NULL = 1e-6
+
+
+class Cluster(NamedTuple):
+    """Paths that end at one point.
+
+    Attributes
+    ----------
+    members : numpy.ndarray
+        The paths.
+    winding : int
+        The largest winding number.
+    end : numpy.ndarray
+        Their mean ``(v,)``.
+    """
+
+    members: np.ndarray
+    winding: int
+    end: np.ndarray
+
+
+def clusters(ends: Ends) -> list[Cluster]:
+    """Return the singular ends that differ."""
+    which = np.flatnonzero(ends.kind == SINGULAR)
+    if not which.size:
+        return []
+    x = ends.x[:, which]
+    group = np.arange(len(which))
+    for one, other in close_pairs(x, _CLUSTER * abs(x).max(axis=0) / 2):
+        group[group == group[other]] = group[one]
+    found = []
+    for value in np.unique(group):
+        members = which[group == value]
+        end = ends.x[:, members].mean(axis=1)
+        found.append(Cluster(members, int(ends.winding[members].max()), end))
+    return found
+
+
+def is_on_set(homotopy: Homotopy, cluster: Cluster) -> bool:
+    """Tell whether the target has solutions at a distance, along the null space of the Jacobian.
+
+    On a set of positive dimension residuals are near zero there, at an end of multiplicity m
+    about the distance to the power m.
+    """
+    x = cluster.end
+    size = abs(x).max()
+    walk = min(max(_WALK, _LEFT ** (1.0 / len(cluster.members))), _LONGEST_WALK)
+    _, hx, _ = homotopy.jet(x[:, None], np.zeros(1, complex))
+    _, values, vh = np.linalg.svd(hx[0])
+    null = vh[values <= _NULL * values[0]].conj()
+    if not len(null):
+        return False
+    rng = np.random.default_rng(0)
+    mixed = rng.normal(size=(_DIRECTIONS, len(null))) + 1j * rng.normal(
+        size=(_DIRECTIONS, len(null))
+    )
+    directions = np.concatenate([null, mixed @ null]) if len(null) > 1 else null
+    return any(
+        _residual(homotopy, x, v / np.linalg.norm(v), walk * size) < _ON_SET for v in directions
+    )
+
+
+def _residual(homotopy: Homotopy, x: np.ndarray, v: np.ndarray, walk: float) -> float:
+    """Return the residual of the equations on the slice at a distance, by Gauss-Newton's method."""
+    y = x + walk * v
+    left = np.inf
+    for _ in range(_STEPS):
+        h, hx, _ = homotopy.jet(y[:, None], np.zeros(1, complex))
+        right = np.append(h[0], v.conj() @ (y - x) - walk)
+        left = float(abs(right).max())
+        if not left > _ON_SET / 100:
+            return left
+        matrix = np.concatenate([hx[0], v.conj()[None]])
+        if not np.isfinite(matrix).all():
+            return np.inf
+        y = y - np.linalg.lstsq(matrix, right, rcond=1e-12)[0]
+        # What walked away, or came back, says nothing.
+        if not 0.1 * walk < abs(y - x).max() < 10 * walk:
+            return np.inf
+    return left

@@ -1,0 +1,91 @@
+"""Regular solutions refined by Newton's method to the digits of a precision."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mdqr._array.array import MDArray
+from mdqr._functions.creation import array
+from mdqr._precision import PRECISIONS, Precision
+from mdqr.linalg import LinAlgError, solve
+from mdqr.series._homotopy.homotopy import eliminated, solved
+from mdqr.series._systems.terms import Terms
+
+_MOST_STEPS = 40
+# Corrections of points near a cluster of solutions are smaller.
+_FAR = 10.0
+
+
+def refined(terms: Terms, x: np.ndarray | MDArray, precision: Precision) -> MDArray:
+    """Return solutions ``(points, n)`` near `x`, complex.
+
+    Residuals are evaluated in the next higher precision, so that the solutions have all digits, and
+    Jacobians in float64 while this makes corrections small.
+    """
+    work = PRECISIONS[min(PRECISIONS.index(precision) + 1, len(PRECISIONS) - 1)]
+    point = array(x, precision=work)
+    if not point.is_complex:
+        point = point.astype(dtype=complex)
+    before = np.full(len(point), np.inf)
+    slow = np.ones(len(point), bool)
+    for _ in range(_MOST_STEPS):
+        near = point.to_numpy()
+        _, slopes = terms.polynomials(near.T)
+        residual = terms.precise(work).values(point).to_numpy()
+        d = solved(slopes.transpose(2, 0, 1).copy(), residual[..., None])[..., 0]
+        change = _relative(d, near)
+        going = change < 0.3 * before
+        point[going] = point[going] - d[going]
+        slow &= ~(change < precision.eps / 8)
+        before = np.where(going, change, before)
+        if not (going & slow).any():
+            break
+    hard = np.flatnonzero(slow)
+    if hard.size:
+        point[hard] = _with_precise_jacobians(terms, point[hard], work)
+    return array(point, precision=precision)
+
+
+def separated(terms: Terms, x: np.ndarray, precision: Precision) -> MDArray:
+    """Return where Newton's method leads from points ``(points, n)`` around close solutions.
+
+    At first it halves the distance, at a solution of multiplicity m it takes a part of 1 / m; once
+    it is smaller than that between solutions, it converges as usual.
+    """
+    work = PRECISIONS[min(PRECISIONS.index(precision) + 1, len(PRECISIONS) - 1)]
+    point = array(x, precision=work).astype(dtype=complex)
+    with np.errstate(all="ignore"):
+        for _ in range(int(1.5 * precision.bits)):
+            values, slopes = terms.precise(work)(point)
+            d = eliminated(slopes, values[..., None])[..., 0]
+            change = _relative(d.to_numpy(), point.to_numpy())
+            if not np.isfinite(change).all() or (change > _FAR).any():
+                break
+            point = point - d
+            if (change < precision.eps).all():
+                break
+    return array(point, precision=precision)
+
+
+def _with_precise_jacobians(terms: Terms, point: MDArray, work: Precision) -> MDArray:
+    best = np.full(len(point), np.inf)
+    for _ in range(12):
+        values, slopes = terms.precise(work)(point)
+        try:
+            d = solve(slopes, values[..., None])[..., 0]
+        except LinAlgError:
+            return point
+        change = _relative(d.to_numpy(), point.to_numpy())
+        going = change < 0.5 * best
+        if not going.any():
+            return point
+        point[going] = point[going] - d[going]
+        best = np.where(going, change, best)
+    return point
+
+
+def _relative(d: np.ndarray, x: np.ndarray) -> np.ndarray:
+    size = abs(x).max(axis=1)
+    with np.errstate(invalid="ignore"):
+        found: np.ndarray = abs(d).max(axis=1) / np.where(size > 0, size, 1.0)
+    return np.where(np.isnan(found), np.inf, found)

@@ -1,0 +1,224 @@
+"""Solutions from the ends of paths: refined, certified, told apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mdqr import concatenate
+from mdqr._array.array import MDArray
+from mdqr._functions.creation import array
+from mdqr._functions.from_limbs import from_limbs
+from mdqr._precision import Precision
+from mdqr.series._homotopy.certify import Certificates, certificates
+from mdqr.series._homotopy.classify import Cluster, clusters, is_on_set
+from mdqr.series._homotopy.endgame import INFINITY, REGULAR
+from mdqr.series._homotopy.follow import Followed, close_pairs
+from mdqr.series._homotopy.homotopy import Homotopy
+from mdqr.series._homotopy.integers import Fixed
+from mdqr.series._homotopy.magnitudes import Magnitudes
+from mdqr.series._homotopy.refine import refined, separated
+from mdqr.series._homotopy.solutions import Solutions, SolveInfo
+from mdqr.series._systems.terms import Terms
+
+# Singular solutions are real with imaginary parts below this, relative to the point; solutions of
+# combinations of equations solve the equations where these are left with less of their terms.
+_REAL, _LEFT = 1e-6, 1e-8
+
+
+@dataclass(frozen=True)
+class Found:
+    """The solved problem: terms in the units ``2**powers`` of the unknowns, and squared ones."""
+
+    variables: tuple[str, ...]
+    terms: Terms
+    square: Terms
+    powers: np.ndarray
+    precision: Precision
+    method: str
+
+
+@dataclass
+class _Part:
+    """Solutions in the units, ``(k, n)``, with their flags."""
+
+    x: MDArray
+    multiplicity: np.ndarray
+    real: np.ndarray
+    singular: np.ndarray
+    certified: np.ndarray
+    error: np.ndarray
+
+
+def collected(found: Found, homotopy: Homotopy, followed: Followed, *, certify: bool) -> Solutions:
+    """Return the solutions that paths ended at."""
+    ends = followed.ends
+    regular = ends.x[:, ends.kind == REGULAR]
+    groups = clusters(ends)
+    on_set = [is_on_set(homotopy, cluster) for cluster in groups]
+    isolated = [cluster for cluster, on in zip(groups, on_set, strict=True) if not on]
+    # Ends without a winding may be regular ones of a large condition: certificates tell.
+    single = [c for c in isolated if len(c.members) == 1]
+    many = [c for c in isolated if len(c.members) > 1]
+    first = _regular(found, _affine(regular), certify)
+    parts = [first]
+    if single:
+        doubtful = _regular(found, _affine(np.stack([c.end for c in single], axis=1)), certify)
+        doubtful.singular = ~doubtful.certified
+        parts.append(doubtful)
+    for cluster in many:
+        points = _affine(ends.points[:, cluster.members])
+        close = _close(found, points) if certify else None
+        parts.append(_singular(found, cluster) if close is None else close)
+    whole = _joined(parts)
+    extraneous = 0
+    if found.square is not found.terms:
+        held = _solves(found.terms, whole.x)
+        extraneous = int(whole.multiplicity[~held].sum())
+        whole = _some(whole, np.flatnonzero(held))
+        whole.certified[:] = False
+        whole.error[:] = np.nan
+    counts = {
+        "paths": len(ends.kind),
+        "at_infinity": int((ends.kind == INFINITY).sum()),
+        "positive_dimensional": sum(
+            len(c.members) for c, on in zip(groups, on_set, strict=True) if on
+        ),
+        "extraneous": extraneous,
+        "followed_again": followed.again,
+    }
+    others = counts["at_infinity"] + counts["positive_dimensional"] + extraneous
+    counts["failed"] = counts["paths"] - others - int(whole.multiplicity.sum())
+    return _in_order(found, whole, counts, int(followed.steps.max(initial=0)))
+
+
+def _affine(x: np.ndarray) -> np.ndarray:
+    """Return points ``(k, n)`` of homogeneous ones ``(n + 1, k)``."""
+    found: np.ndarray = (x[1:] / x[0]).T
+    return found
+
+
+def _regular(found: Found, x: np.ndarray, certify: bool) -> _Part:
+    count, n = x.shape
+    part = _Part(
+        array(x, precision=found.precision), np.ones(count, int), np.zeros(count, bool),
+        np.zeros(count, bool), np.zeros(count, bool), np.full((count, n), np.nan),
+    )  # fmt: skip
+    if not count:
+        return part
+    part.x = refined(found.square, x, found.precision)
+    near = part.x.to_numpy()
+    size = abs(near).max(axis=1)
+    part.real = found.terms.is_real & (abs(near.imag).max(axis=1) <= _REAL * size)
+    if certify:
+        proven = certificates(found.square, part.x)
+        if found.square.is_real:
+            sure = _real(proven)
+            part.real = np.where(proven.certified, sure, part.real)
+        doubtful, again = _met(proven)
+        part.certified = proven.certified & ~doubtful
+        part.error = np.where(part.certified, proven.error, np.nan).T
+        part = _some(part, np.flatnonzero(~again))
+    return part
+
+
+def _real(proven: Certificates) -> np.ndarray:
+    """Tell which solutions are real: the conjugate one is in the disks of uniqueness.
+
+    Its distance from the point is at most the error and twice the imaginary part.
+    """
+    imaginary = abs(proven.points.floats.imag) * (1 + 2.0**-50)
+    return np.asarray((proven.error + 2 * imaginary < proven.unique * (1 - 2.0**-50)).all(axis=0))
+
+
+def _met(proven: Certificates) -> tuple[np.ndarray, np.ndarray]:
+    """Tell which solutions are not shown to differ from one before, and which are that one.
+
+    They differ where a coordinate differs by more than both errors, and are one if the disks of
+    the error lie in the disks of uniqueness.
+    """
+    doubtful, again = (np.zeros(len(proven.certified), bool) for _ in range(2))
+    which = np.flatnonzero(proven.certified)
+    points, error = proven.points.floats[:, which], proven.error[:, which]
+    # Points near each other are compared in integers.
+    for pair in close_pairs(points, error + 2.0**-49 * abs(points)):
+        i, j = sorted(which[list(pair)].tolist())
+        apart = _difference(proven, i, j)
+        both = proven.error[:, i] + proven.error[:, j]
+        doubtful[j] |= not (apart * (1 - 2.0**-50) > both * (1 + 2.0**-50)).any()
+        again[j] |= bool((apart + proven.error[:, j] < proven.unique[:, i] * (1 - 2.0**-50)).all())
+    return doubtful, again
+
+
+def _difference(proven: Certificates, i: int, j: int) -> np.ndarray:
+    points = proven.points
+    parts = (points.real[:, [i]] - points.real[:, [j]], points.imag[:, [i]] - points.imag[:, [j]])
+    return abs(Fixed(parts[0], parts[1], points.bits).floats)[:, 0]
+
+
+def _close(found: Found, x: np.ndarray) -> _Part | None:
+    """Return solutions so close that their paths seem to end at one; None unless all are certified.
+
+    `x` has the points of the paths before that end.
+    """
+    if not np.isfinite(x).all():
+        return None
+    points = separated(found.square, x, found.precision)
+    if not np.isfinite(points.to_numpy()).all():
+        return None
+    proven = certificates(found.square, points)
+    if not proven.certified.all() or _met(proven)[0].any():
+        return None
+    count = len(points)
+    return _Part(
+        points, np.ones(count, int), _real(proven) & found.square.is_real,
+        np.zeros(count, bool), np.ones(count, bool), proven.error.T,
+    )  # fmt: skip
+
+
+def _singular(found: Found, cluster: Cluster) -> _Part:
+    x = _affine(cluster.end[:, None])
+    size = max(float(abs(x).max()), 1e-8)
+    real = found.terms.is_real and float(abs(x.imag).max()) <= _REAL * size
+    return _Part(
+        array(x, precision=found.precision), np.array([len(cluster.members)]), np.array([real]),
+        np.ones(1, bool), np.zeros(1, bool), np.full(x.shape, np.nan),
+    )  # fmt: skip
+
+
+def _solves(terms: Terms, x: MDArray) -> np.ndarray:
+    """Tell which points ``(k, n)`` leave little of all equations."""
+    if not len(x):
+        return np.zeros(0, bool)
+    left = abs(terms.precise(x.precision).values(x).to_numpy()).T
+    size = abs(x.to_numpy()).T
+    moduli = Magnitudes(terms).orders(size, np.zeros_like(size))[0]
+    return np.asarray((left <= _LEFT * moduli).all(axis=0))
+
+
+def _joined(parts: list[_Part]) -> _Part:
+    x = concatenate([part.x for part in parts])
+    names = ("multiplicity", "real", "singular", "certified", "error")
+    return _Part(x, *(np.concatenate([getattr(part, n) for part in parts]) for n in names))
+
+
+def _some(part: _Part, which: np.ndarray) -> _Part:
+    names = ("x", "multiplicity", "real", "singular", "certified", "error")
+    return _Part(*(getattr(part, name)[which] for name in names))
+
+
+def _in_order(found: Found, part: _Part, counts: dict[str, int], steps: int) -> Solutions:
+    """Return solutions in the units of the problem: real ones first, by their coordinates."""
+    near = part.x.to_numpy()
+    keys = [near[:, j].real.round(9) for j in reversed(range(near.shape[1]))]
+    part = _some(part, np.lexsort([near[:, 0].imag, *keys, ~part.real]))
+    limbs = part.x.limbs.copy()
+    limbs[1][:, part.real] = 0.0
+    x = from_limbs(np.ldexp(limbs, found.powers), dtype=complex)
+    error = np.ldexp(part.error, found.powers)
+    info = SolveInfo(counts, found.precision, method=found.method, iterations=steps)
+    return Solutions(
+        found.variables, x, part.multiplicity, part.real, part.singular, part.certified, error,
+        info,
+    )  # fmt: skip

@@ -1,0 +1,187 @@
+"""All isolated solutions of polynomial systems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mdqr._array.array import MDArray
+from mdqr._core.promotion import precisions_in
+from mdqr._functions.creation import array
+from mdqr._precision import PRECISIONS, Precision, as_precision, dd
+from mdqr._progress import Progress, with_report
+from mdqr._stability import experimental
+from mdqr._typing import PrecisionLike
+from mdqr.series._errors import required
+from mdqr.series._homotopy import start as starts
+from mdqr.series._homotopy.follow import follow
+from mdqr.series._homotopy.homotopy import Homotopy
+from mdqr.series._homotopy.problem import Problem, in_units, squared, units
+from mdqr.series._homotopy.results import Found, collected
+from mdqr.series._homotopy.solutions import Solutions
+from mdqr.series._systems.polynomial import Gaussian
+from mdqr.series._systems.system import System
+from mdqr.series._systems.terms import gaussian
+
+_STARTS = ("auto", "total_degree")
+
+
+@experimental
+def solve(
+    system: System,
+    *,
+    start: Any = "auto",
+    target: Any = None,
+    parameters: Sequence[str] | None = None,
+    precision: PrecisionLike | None = None,
+    certify: bool = True,
+    rng: Any = 0,
+    progress: Progress = None,
+) -> Solutions:
+    """Return all isolated solutions of a polynomial system.
+
+    Parameters
+    ----------
+    system : System
+        At least as many equations as unknowns.
+    start : {"auto", "total_degree"} or tuple, optional
+        A start system ``x_i^d = b``, with as many paths as the product of the degrees: "auto" is
+        that, too. Or ``(solutions, values)``: solutions ``(k, n)`` of the system at other values
+        of its parameters, from which paths lead to those at `target`.
+    target : number or sequence, optional
+        The values of the parameters; one number for one parameter. Equations with parameters
+        need it.
+    parameters : sequence of str, optional
+        Which names of the system are its parameters; by default ``system.parameter``, if the
+        equations depend on it.
+    precision : Precision or str, optional
+        Precision of the solutions; by default the highest of the MDArrays in `system` and `target`,
+        or else dd.
+    certify : bool, optional
+        Prove that solutions are isolated, distinct, real or not, and bound their errors.
+    rng : int or numpy.random.Generator, optional
+        Seed of the random numbers of the homotopy.
+    progress : callable or bool, optional
+        Called as ``progress("paths", done, total)`` and ``progress("ends", done, total)``; True
+        for a bar.
+
+    Returns
+    -------
+    Solutions
+        The finite solutions, their multiplicities, and counts of the other paths.
+
+    Raises
+    ------
+    TypeError
+        If `system` is none, or `parameters` a string.
+    ValueError
+        If the equations are fewer than the unknowns, the paths more than a million, a parameter has
+        no value, `start` is unknown, or a coefficient is out of the range of doubles.
+
+    See Also
+    --------
+    track : One path, with its series.
+
+    Notes
+    -----
+    Paths of ``gamma s G + (1 - s) F`` are followed from s = 1 to 0 in a random patch of projective
+    space, many at once in float64, by Hermite's interpolation of the last points and two of
+    Newton's corrections; those of large conditions in dd, qd and od. Paths to infinity end
+    where the valuation of the homogeneous coordinate has settled. Loops around s = 0 find
+    winding numbers of singular ends, and the ends as means (A. P. Morgan, A. J. Sommese and
+    C. W. Wampler 1991). Paths that meet are followed again with shorter steps. With probability
+    one all isolated solutions are ends of paths; that none was lost is not proven, except where
+    the certified ones are as many as the product of the degrees.
+
+    Certificates are Krawczyk's test in polydisks, with residuals in integers and bounds of all
+    roundings: they hold for the exact coefficients. They exist for nonsingular solutions of as many
+    equations as unknowns. More equations are replaced by random combinations, and the solutions of
+    these tested by their residuals.
+
+    Examples
+    --------
+    >>> from mdqr import series
+    >>> found = series.solve(series.System.from_strings(["x^2 - 2"], ["x"]), precision="qd")
+    >>> sorted(found.x[:, 0].real.to_numpy().round(6).tolist()), found.is_certified.tolist()
+    ([-1.414214, 1.414214], [True, True])
+    """
+    if not (progress is None or callable(progress)):
+        return with_report(solve, locals())
+    required("solve", "system", system, System)
+    problem = Problem.of(system, parameters)
+    values = _values(problem, target, "target")
+    work = _precision(precision, system, target)
+    generator = np.random.default_rng(rng)
+    terms = problem.at(values)
+    powers = units(terms)
+    scaled = in_units(terms, powers)
+    square = squared(scaled, generator)
+    method, (homotopy, x) = _begin(problem, start, values, powers, square, generator)
+    most = max(work, PRECISIONS[2])
+    followed = follow(homotopy, x, most, progress)
+    found = Found(problem.variables, scaled, square, powers, work, method)
+    return collected(found, homotopy, followed, certify=certify)
+
+
+def _precision(given: PrecisionLike | None, system: System, target: Any) -> Precision:
+    if given is not None:
+        return as_precision(given)
+    return max(system._precisions.union(precisions_in(target)), default=dd)
+
+
+def _values(problem: Problem, given: Any, name: str) -> list[Gaussian]:
+    """Return values of the parameters, exactly."""
+    count = len(problem.parameters)
+    names = ", ".join(problem.parameters)
+    if given is None:
+        if count:
+            raise ValueError(f"the equations depend on {names}; give values as {name}=")
+        return []
+    parts = [given] if _is_one(given) else list(given)
+    if len(parts) != count:
+        what = f"{count} parameters ({names})" if count else "no parameters"
+        raise ValueError(f"{name} has {len(parts)} values, and the system {what}")
+    try:
+        return [gaussian(part) for part in parts]
+    except (ValueError, OverflowError, TypeError):
+        raise ValueError(f"{name} must be finite numbers") from None
+
+
+def _is_one(given: Any) -> bool:
+    return (
+        isinstance(given, str)
+        or np.ndim(given.to_numpy() if isinstance(given, MDArray) else given) == 0
+    )
+
+
+def _begin(
+    problem: Problem,
+    start: Any,
+    values: list[Gaussian],
+    powers: np.ndarray,
+    square: Any,
+    rng: np.random.Generator,
+) -> tuple[str, tuple[Homotopy, np.ndarray]]:
+    """Return the name of the start, and the homotopy with its start points."""
+    if isinstance(start, str):
+        if start not in _STARTS:
+            raise ValueError(
+                f'start must be "auto", "total_degree" or (solutions, values); got {start!r:.50}'
+            )
+        return "total_degree", starts.total_degree(square, rng)
+    if not isinstance(start, tuple) or len(start) != 2:
+        raise ValueError("start must be a name, or a pair of solutions and values of parameters")
+    if not problem.parameters:
+        raise ValueError("a start with values needs a system with parameters")
+    if problem.terms.equations != len(problem.variables):
+        raise ValueError("a start with values needs as many equations as unknowns")
+    points = array(start[0], precision="dd").to_numpy().astype(complex)
+    n = len(problem.variables)
+    if points.ndim != 2 or points.shape[1] != n:
+        raise ValueError(
+            f"the solutions to start from must have shape (k, {n}); got {points.shape}"
+        )
+    begin = _values(problem, start[1], "start")
+    return "parameters", starts.parameters(problem, points, begin, values, powers, rng)

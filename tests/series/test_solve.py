@@ -1,0 +1,187 @@
+"""All solutions of polynomial systems: counts, multiplicities, and the result."""
+
+from __future__ import annotations
+
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from polynomial_systems import chandra, cyclic, eco, katsura, noon, system
+
+import mdqr
+from mdqr import series
+
+
+def check_sum(found):
+    """Each path is accounted for."""
+    info = found.info
+    others = info.at_infinity + info.positive_dimensional + info.extraneous + info.failed
+    assert info.paths == others + found.multiplicity.sum()
+
+
+@pytest.mark.parametrize(
+    ("given", "count", "infinite"),
+    [
+        *((katsura(n), 2**n, 0) for n in (2, 3, 4, 5)),
+        (cyclic(3), 6, 0),
+        (cyclic(5), 70, 50),
+        (noon(3), 21, 6),
+        (noon(4), 73, 8),
+        (eco(5), 8, 46),
+        (chandra(4), 8, 8),
+        (system("x*y - 1", "x*y + x - 2"), 1, 3),
+    ],
+    ids=lambda value: (
+        str(value) if isinstance(value, int) else value.variables[0] + str(value)[:20]
+    ),
+)
+def test_counts(given, count, infinite):
+    """All solutions are found, certified, and distinct; the other paths are at infinity."""
+    found = series.solve(given)
+    assert (len(found), found.at_infinity, found.info.failed) == (count, infinite, 0)
+    assert found.is_certified.all()
+    assert not found.is_singular.any()
+    assert found.digits.min(initial=31) >= 0
+    assert (found.multiplicity == 1).all()
+    check_sum(found)
+
+
+@pytest.mark.parametrize(
+    ("given", "multiplicities", "infinite"),
+    [
+        (system("(x-1)^2", names="x"), [2], 0),
+        (system("27*(x-3)^3", names="x"), [3], 0),
+        (system("y*(x-y)", "x^2-y"), [1, 3], 0),
+        (system("29/16*x^3-2*x*y", "y-x^2"), [3], 3),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_multiple_solutions(given, multiplicities, infinite, seed):
+    """Multiplicities are the numbers of paths; nothing singular is certified."""
+    found = series.solve(given, rng=seed)
+    assert sorted(found.multiplicity.tolist()) == multiplicities
+    assert found.at_infinity == infinite
+    assert (found.is_singular == (found.multiplicity > 1)).all()
+    assert (found.is_certified == ~found.is_singular).all()
+    assert np.isnan(found.digits[found.is_singular]).all()
+    check_sum(found)
+
+
+def test_a_curve_of_solutions_is_said():
+    """Cyclic-4 has no isolated solution."""
+    found = series.solve(cyclic(4))
+    assert len(found) == 0
+    assert found.info.positive_dimensional == 20
+    check_sum(found)
+
+
+@pytest.mark.parametrize("precision", ["d", "dd", "qd", "od"])
+def test_error_bounds_of_known_solutions(precision):
+    """Square roots of rational numbers, against exact squares: each bound holds, and is close."""
+    given = system("x^2 - 2/7", "y^2 + 3*x*y - 1/10")
+    found = series.solve(given, precision=precision)
+    assert found.is_certified.all()
+    assert len(found) == 4
+    assert found.digits.min() > found.x.precision.digits - 2
+    for one in found:
+        x, y = (Fraction(*value.real.as_integer_ratio()) for value in one.x)
+        ex, ey = (Fraction(float(bound)) for bound in one.error_bound)
+        assert one.is_real
+        # The solution lies where the equation changes its sign.
+        assert ((x - ex) ** 2 - Fraction(2, 7)) * ((x + ex) ** 2 - Fraction(2, 7)) <= 0
+        assert float(ex) <= 8 * found.x.precision.eps * abs(float(x))
+        assert float(ey) <= 64 * found.x.precision.eps * abs(float(y))
+
+
+def test_realness():
+    """Solutions 3 +- 1e-14 i are not real, however near the axis; a sum of squares has none."""
+    found = series.solve(system("(x-3)^2 + 1/10^28", names="x"), precision="qd")
+    assert len(found) == 2
+    assert found.is_certified.all()
+    assert not found.is_real.any()
+    assert len(found.filter(real=True)) == 0
+
+
+def test_parameters():
+    """From the solutions at one value of the parameters to those at another."""
+    given = series.System.from_strings(["x^2 + a*x + b", "y - a*x"], ["x", "y", "a", "b"])
+    first = series.solve(given, parameters=["a", "b"], target=[1, -2])
+    assert sorted(first.x[:, 0].to_numpy().real) == [-2.0, 1.0]
+    then = series.solve(given, parameters=["a", "b"], start=(first.x, [1, -2]), target=["0.5", 3])
+    direct = series.solve(given, parameters=["a", "b"], target=["0.5", 3])
+    assert then.paths == 2
+    assert then.is_certified.all()
+    assert abs(then.to_numpy() - direct.to_numpy()).max() < 1e-15
+    with pytest.raises(series.NotASolutionError):
+        series.solve(given, parameters=["a", "b"], start=([[5, 3]], [1, -2]), target=[0, 1])
+
+
+def test_the_parameter_of_a_system():
+    given = series.System.from_strings(["x^3 - t"], ["x"])
+    found = series.solve(given, target=2, precision="qd")
+    assert found.is_real.sum() == 1
+    assert found.is_certified.all()
+    assert abs(float((found.x[0, 0].real ** 3 - 2).to_numpy())) < 1e-62
+    with pytest.raises(ValueError, match="target="):
+        series.solve(given)
+
+
+def test_more_equations_than_unknowns():
+    """Solutions of combinations of the equations are not solutions."""
+    found = series.solve(system("x^2-1", "(x-1)*(y-2)", "(x-1)*(y^2-3)+y-2"))
+    assert found.to_numpy().round(12).tolist() == [[1, 2]]
+    assert not found.is_certified.any()
+    assert np.isnan(found.digits).all()
+    assert found.info.extraneous == 3
+    check_sum(found)
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="slice"):
+        series.solve(system("x + y"))
+    with pytest.raises(ValueError, match="no unknown"):
+        series.solve(system("3", "x + y"))
+    with pytest.raises(ValueError, match="total_degree"):
+        series.solve(system("x", "y"), start="polyhedral")
+    with pytest.raises(TypeError, match="System"):
+        series.solve("x")
+    with pytest.raises(ValueError, match="1000000 are followed"):
+        series.solve(system("x^2000", "y^2000"))
+    with pytest.raises(ValueError, match="different names"):
+        series.solve(system("x", "y"), parameters=["z"])
+
+
+def test_the_result():
+    """Indices, masks, iteration, pickles, SymPy, the table."""
+    found = series.solve(noon(3))
+    assert len(list(found)) == len(found) == 21
+    assert found[0].is_real
+    assert not found[-1].is_real
+    assert len(found[:3]) == 3
+    assert len(found[found.is_real]) == found.is_real.sum()
+    assert len(found.filter(real=False)) + len(found.filter(real=True)) == 21
+    assert len(found.filter(singular=True)) == 0
+    again = pickle.loads(pickle.dumps(found))
+    assert repr(again) == repr(found)
+    assert again.paths == 27
+    assert mdqr.array_equal(again.x, found.x)
+    assert pickle.loads(pickle.dumps(found[0])).multiplicity == 1
+    pytest.importorskip("sympy")
+    assert len(found.to_sympy()) == 21
+    assert repr(found).startswith("<21 solutions in dd, 7 real, 21 certified; 27 paths, 6 to inf")
+
+
+def test_progress():
+    seen = []
+    series.solve(katsura(3), progress=lambda *one: seen.append(one))
+    assert seen[-1] == ("ends", 8, 8)
+    assert {stage for stage, *_ in seen} == {"paths", "ends"}
+
+
+def test_the_same_twice_and_with_other_seeds():
+    """A seed gives the same limbs; other seeds the same solutions."""
+    one, two, other = (series.solve(katsura(3), rng=seed) for seed in (3, 3, 4))
+    assert mdqr.array_equal(one.x, two.x)
+    assert abs((one.x - other.x).to_numpy()).max() < 1e-28
