@@ -456,6 +456,7 @@ _LAZY = (
     "approx",
     "array_api",
     "config",
+    "distributed",
     "linalg",
     "optimize",
     "plot",

@@ -33,6 +33,7 @@ KINDS = {
     "UniqueInverseResult": "mdqr._functions.ordering.sets",
     "approx.AAA": "mdqr.approx._aaa",
     "array_api.DType": "mdqr._core.dtypes",
+    "distributed.DistributedLstsqInfo": "mdqr.distributed._info",
     "linalg.Certificate": "mdqr.linalg._factor.certify",
     "linalg.EigInfo": "mdqr.linalg._general.results",
     "linalg.EigResult": "mdqr.linalg._general.results",

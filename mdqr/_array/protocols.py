@@ -37,6 +37,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
         should go into a NumPy array.
     """
     out = options.pop("out", (None,))
+    options = _without_default_type(options)
     if any(not _known(x) for x in (*inputs, *out)):
         return NotImplemented
     name = _name(ufunc)
@@ -94,9 +95,17 @@ def array_function(function: Function, types: Any, arguments: Any, options: Any)
     answer = FUNCTIONS.get(function) or _from_linalg(function)
     if answer is None:
         raise TypeError(missing(name))
+    options = _without_default_type(options)
     if options:
         arguments, options = _by_position(function, answer, arguments, options)
     return answer(*arguments, **options)
+
+
+def _without_default_type(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options without ``dtype=None``, the type of the operands."""
+    if options.get("dtype", options) is None:
+        return {name: value for name, value in options.items() if name != "dtype"}
+    return options
 
 
 def _by_position(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -233,8 +234,18 @@ _SAME_NAME: dict[Any, tuple[str, ...]] = {
     comparison: ("where", "array_equal"),
     sequences: ("stack", "linspace"),
     matrices: ("diag", "tril", "triu", "vander"),
-    filled: ("zeros_like", "ones_like", "empty_like", "full_like"),
 }
+
+
+def _like(function: Function) -> Function:
+    """Return a function that also takes NumPy's `shape`."""
+
+    @wraps(function)
+    def like(a: Any, *values: Any, shape: Any = None, **options: Any) -> Any:
+        model = a if shape is None else shapes.broadcast_to(a.ravel()[:1].sum(), shape)
+        return function(model, *values, **options)
+
+    return like
 
 
 def _functions() -> dict[Function, Function]:
@@ -246,6 +257,10 @@ def _functions() -> dict[Function, Function]:
             getattr(np, name): getattr(module, name)
             for module, names in _SAME_NAME.items()
             for name in names
+        },
+        **{
+            getattr(np, name): _like(getattr(filled, name))
+            for name in ("zeros_like", "ones_like", "empty_like", "full_like")
         },
         np.amax: extremes.max,
         np.amin: extremes.min,

@@ -43,6 +43,11 @@ def plain(x: Any) -> Any:
         return np.asarray(x)
     if isinstance(x, (list, tuple, str, bytes, type)) or is_number(x):
         return x
+    if is_lazy(x):
+        raise TypeError(
+            f"a {type(x).__name__} of Dask is not gathered into one array without a word: "
+            "mdqr.distributed takes it chunk by chunk (lstsq, qr, factor); x.compute() gathers it"
+        )
     if has_values(x):
         return _by_columns(x) if _is_mixed(x) else _entries(x)
     if isinstance(x, UserString):
@@ -80,6 +85,11 @@ def check_characters(x: np.ndarray) -> None:
             f"an array of texts holds {codes.max():#x}, which is no character; was its memory "
             "given another dtype?"
         )
+
+
+def is_lazy(x: Any) -> bool:
+    """Return whether `x` is a collection of Dask, whose values are computed when asked for."""
+    return hasattr(type(x), "__dask_graph__")
 
 
 def has_values(x: Any) -> bool:

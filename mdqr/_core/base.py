@@ -82,6 +82,9 @@ class ArrayBase:
 
     # -- what it is ------------------------------------------------------------------------------
 
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + int(self._block.nbytes)
+
     @property
     def limbs(self) -> Floats:
         """A view of the storage: float64, ``(N, *shape)``, or ``(2, N, *shape)`` if complex.

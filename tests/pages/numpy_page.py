@@ -49,10 +49,11 @@ Attributes and methods of `numpy.ndarray` that have the same name and meaning ar
 
 def ours(function: object) -> str:
     """Return where a function of mdqr is found, or nothing."""
+    found = {id(function), id(getattr(function, "__wrapped__", function))}
     for module, name in ((mdqr, "mdqr"), (mdqr.linalg, "mdqr.linalg")):
         # The name of the function itself before those that NumPy's second names give it.
         for key in (getattr(function, "__name__", ""), *module.__all__):
-            if getattr(module, key, None) is function:
+            if id(getattr(module, key, None)) in found:
                 return f"`{name}.{key}`"
     return ""
 

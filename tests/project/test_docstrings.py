@@ -12,7 +12,14 @@ import pytest
 from mdqr._docstrings import documented
 
 MODULES = ["mdqr", "mdqr.linalg", "mdqr.optimize", "mdqr.plot", "mdqr.series", "mdqr.series.plot"]
-MODULES += ["mdqr.approx", "mdqr.quadrature", "mdqr.random", "mdqr.tensorcore", "mdqr.testing"]
+MODULES += [
+    "mdqr.approx",
+    "mdqr.distributed",
+    "mdqr.quadrature",
+    "mdqr.random",
+    "mdqr.tensorcore",
+    "mdqr.testing",
+]
 
 FAMILY = """
 Parameters

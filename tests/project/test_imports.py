@@ -48,7 +48,7 @@ LAYERS = """
     mdqr.linalg._matrix
     mdqr.linalg  mdqr.config  mdqr.plot
     mdqr.array_api
-    mdqr.tensorcore  mdqr.series  mdqr.optimize  mdqr.quadrature  mdqr.approx
+    mdqr.tensorcore  mdqr.series  mdqr.optimize  mdqr.quadrature  mdqr.approx  mdqr.distributed
     mdqr.testing
     mdqr._cli  mdqr.__main__
 """
@@ -138,6 +138,9 @@ SMALLER_FILES = {
     "mdqr/linalg/_shared/tolerance.py": "an option with two names, of several functions",
     "mdqr/linalg/_products/standard.py": "functions of one line, with their docstrings",
     "mdqr/linalg/_spectral/info.py": "what two functions return",
+    "mdqr/linalg/_shared/pairs.py": "sums to twice the limbs, under solvers of any kind",
+    "mdqr/distributed/_certify.py": "a public function",
+    "mdqr/distributed/_dask.py": "a public function, and what Dask needs of arrays",
     "mdqr/linalg/_solve/singular_values.py": "what two kinds of info share",
     "mdqr/linalg/_general/regularity.py": "a proof in integers, beside what computes in limbs",
     "mdqr/linalg/_solve/solvers/ladder.py": "one solver, one module",

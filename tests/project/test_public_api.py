@@ -24,6 +24,7 @@ MODULES = {
         "mdqr.optimize",
         "mdqr.quadrature",
         "mdqr.approx",
+        "mdqr.distributed",
         "mdqr.tensorcore",
         "mdqr.plot",
         "mdqr.series",
@@ -60,6 +61,10 @@ PROMISED = {
     "mdqr.optimize": """
         least_squares curve_fit root lsq_linear nnls
         OptimizeResult CurveFitResult FitInfo RootInfo NNLSResult Prediction
+    """,
+    "mdqr.distributed": """
+        lstsq qr factor gram certify_lstsq map_batches open_rows save_rows
+        as_dask Rows DistributedLstsqInfo
     """,
     "mdqr.plot": "digits singular_values poles refinement residuals convergence",
     "mdqr.tensorcore": "qr orthogonalize lstsq lowrank blocked_householder",
@@ -103,6 +108,7 @@ def test_dir_shows_the_public_names():
         "approx",
         "array_api",
         "config",
+        "distributed",
         "linalg",
         "optimize",
         "plot",

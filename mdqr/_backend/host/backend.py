@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import cache
 from math import prod
@@ -56,7 +57,16 @@ def extension() -> ModuleType:
             "run `pip install .` in the source tree, or install mdqr from a wheel"
         ) from error
     check_digests(_mdqr_host.digests, kernels_folder())
+    _respect_environment(_mdqr_host)
     return _mdqr_host
+
+
+@cache
+def _respect_environment(module: ModuleType) -> None:
+    """Take no more threads than OMP_NUM_THREADS, which Dask and batch systems set, allows."""
+    asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    if "MDQR_NUM_THREADS" not in os.environ and asked.isdecimal() and int(asked) > 0:
+        module.set_num_threads(min(int(asked), module.num_threads()))
 
 
 def _spread(block: Block, is_complex: bool, shape: tuple[int, ...]) -> Block:

@@ -93,7 +93,7 @@ def expm(
     Scaling and squaring (Al-Mohy and Higham 2009) with Taylor polynomials by the scheme of Paterson
     and Stockmeyer. Degree and scaling need the fewest products for the bits of the precision and
     the norms of the square and the cube of the balanced matrix. Errors of entries are at most
-    `info.error_bound`, which is a bound for the norm of the balanced problem: small entries beside
+    `info.error_bound`, which is a bound for the norm of the balanced problem: small entries next to
     large ones may have fewer digits. Errors grow by the products of intermediate norms, which are
     large where eigenvectors are far from orthogonal.
 

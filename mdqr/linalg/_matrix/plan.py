@@ -67,7 +67,7 @@ def _reach(degree: int, bits: int) -> float:
 
 
 def truncation(radius: np.ndarray, degree: int) -> np.ndarray:
-    """Return bounds of the norm of what is left out, for logarithms of r."""
+    """Return bounds of the norm of the omitted terms, for logarithms of r."""
     with np.errstate(all="ignore"):
         r = np.exp2(radius)
         logs = (degree + 1) * radius - math.lgamma(degree + 2) / math.log(2)

@@ -52,9 +52,10 @@ class Fit:
     `squares` is a real block ``(limbs, k)`` in units of ``4**beta``, `beta` the exponents of the
     largest components of residuals so far; `m` counts the rows of the data; `keep_q` tells whether
     Q is kept. Since the last refactorisation removals have lost `lost` digits, the columns of a and
-    the norms of b had exponents of at most `peak`, there were so many `changes`, and `cut`, a 0-d
-    bool, tells whether entries of b were too far apart to keep the digits of all. The data may be a
-    view of `memory`; without them `constants` tells which columns are constant.
+    the norms of b had exponents of at most `peak`, no row went through more than `changes` changes,
+    of `steps` in all, and `cut`, a 0-d bool, tells whether entries of b were too far apart to keep
+    the digits of all. The data may be a view of `memory`; without them `constants` tells which
+    columns are constant.
     """
 
     engine: Engine
@@ -69,6 +70,7 @@ class Fit:
     cut: Block
     lost: float = 0.0
     changes: int = 0
+    steps: int = 0
     peak: Block = None
     memory: Growing = field(default_factory=Growing)
     constants: Constants | None = None
@@ -103,10 +105,10 @@ def _start(fit: Fit, data: Block) -> None:
     checks = Checks()
     require_finite(checks, "UpdatableLstsq", fit.engine, "[a b]", data)
     refactor(fit, data)
-    _settle(fit, checks)
+    settled(fit, checks)
 
 
-def _settle(fit: Fit, checks: Checks, *values: Block) -> tuple[Any, ...]:
+def settled(fit: Fit, checks: Checks, *values: Block) -> tuple[Any, ...]:
     """Return `settle` of the values; demand that nothing in R or ``Q^H b`` overflowed."""
     require_in_range(checks, "UpdatableLstsq", fit.engine, "[R Q^H b]", fit.r)
     return settle(fit.engine, checks, *values)
@@ -144,7 +146,7 @@ def refactor(fit: Fit, data: Block) -> None:
     (copy,), scales, fit.cut = scaled_with_sides(fit.engine, fit.n, data)
     q = min(fit.m, fit.n) if fit.keep_q else None
     fit.squares, fit.beta = _no_squares(fit.engine, fit.right)
-    fit.lost, fit.changes, fit.peak = 0.0, 0, None
+    fit.lost, fit.changes, fit.steps, fit.peak = 0.0, 0, 0, None
     accept(fit, factored(fit.engine, copy, fit.n, q), scales)
 
 
@@ -163,9 +165,10 @@ def accept(fit: Fit, state: State, scales: Scales) -> None:
         state.drop(state.n)
     extra = None if scales is None else scales[..., state.n :]
     for part in state.dropped:
-        _add_squares(fit, squares_of(fit.engine, shifted(fit.engine, part, extra)))
+        add_squares(fit, squares_of(fit.engine, shifted(fit.engine, part, extra)))
     fit.r, fit.q, fit.n = shifted(fit.engine, state.r, scales), state.q, state.n
     fit.changes += 1
+    fit.steps += 1
     _note_peak(fit)
 
 
@@ -231,7 +234,7 @@ def squares_of(engine: Engine, x: Block) -> tuple[Block, Block]:
     return found, beta
 
 
-def _add_squares(fit: Fit, more: tuple[Block, Block], *, subtract: bool = False) -> None:
+def add_squares(fit: Fit, more: tuple[Block, Block], *, subtract: bool = False) -> None:
     """Add sums of squares in units of their basis, or take them away."""
     backend, old = fit.engine.backend, fit.beta
     squares, beta = more
@@ -266,8 +269,8 @@ def with_rows(fit: Fit, new: Block, k: int) -> Fit:
         insert_rows(fit, new, k)
     fit.data = data
     if data is None:
-        _note_constants(fit, constants(engine, new[..., : fit.n]))
-    _settle(fit, Checks())
+        note_constants(fit, constants(engine, new[..., : fit.n]))
+    settled(fit, Checks())
     return fit
 
 
@@ -279,7 +282,7 @@ def without_rows(fit: Fit, data: Block, k: int, p: int) -> Fit:
         return refactored(fit, rest)
     try:
         state = delete_rows(fit, data[..., k : k + p, :], k, checks, data[..., fit.n :])
-        smaller, *values = _settle(fit, checks, _shortened(fit), *state.removals)
+        smaller, *values = settled(fit, checks, _shortened(fit), *state.removals)
         fit.lost = lost_digits(state, tuple(values), fit.lost)
     except np.linalg.LinAlgError:
         # R is singular, and does not know what leaves.
@@ -294,7 +297,7 @@ def refactored(fit: Fit, data: Block) -> Fit:
     """Return a fit of `data`, factored anew."""
     fit = replace(fit, data=data)
     refactor(fit, data)
-    _settle(fit, Checks())
+    settled(fit, Checks())
     return fit
 
 
@@ -308,37 +311,11 @@ def ordered(fit: Fit, places: np.ndarray) -> Fit:
     return replace(fit, q=q, data=data)
 
 
-def _note_constants(fit: Fit, more: Constants | None) -> None:
+def note_constants(fit: Fit, more: Constants | None) -> None:
     """Note which columns are constant in further rows too."""
     if more is not None:
         known = fit.constants
         fit.constants = more if known is None else known.merged(fit.engine, more)
-
-
-def merged(fit: Fit, other: Fit) -> Fit:
-    """Return a fit of the rows of both, those of `other` last.
-
-    It has what `fit` has: the data of both are known if those of `fit` are, and so is Q.
-    """
-    data = fit.data if other.data is None else other.data
-    if fit.keep_q and other.q is None:
-        return with_rows(fit, data, fit.m)
-    fit, k, p = replace(fit), fit.m, int(other.r.shape[-2])
-    data = None if fit.data is None else fit.memory.extended(fit.engine, fit.data, data)
-    work, m = cost.rows_work(fit.engine, size(fit, p, k)), k + other.m
-    if data is not None and prefers_refactor(fit, work, m, fit.n):
-        return refactored(fit, data)
-    insert_rows(fit, other.r, k, other.q)
-    _add_squares(fit, (other.squares, other.beta))
-    fit.m, fit.data, fit.cut = m, data, fit.cut | other.cut
-    fit.changes += other.changes
-    # Errors of both, each relative to columns that are no longer than those of both together.
-    fit.lost = math.log10(10.0**fit.lost + 10.0**other.lost - 1.0)
-    fit.peak = fit.engine.backend.xp.maximum(fit.peak, other.peak)
-    if data is None:
-        _note_constants(fit, other.constants)
-    _settle(fit, Checks())
-    return fit
 
 
 def insert_rows(fit: Fit, new: Block, k: int, basis: Block | None = None) -> None:
@@ -370,7 +347,7 @@ def delete_rows(fit: Fit, old: Block, k: int, checks: Checks, b: Block | None) -
     fit.m -= p
     accept(fit, state, scales)
     extra = None if scales is None else scales[..., fit.n :]
-    _add_squares(fit, squares_of(engine, shifted(engine, z, extra)), subtract=True)
+    add_squares(fit, squares_of(engine, shifted(engine, z, extra)), subtract=True)
     return state
 
 
@@ -402,7 +379,7 @@ def insert_columns(fit: Fit, data: Block, new: Block, k: int, checks: Checks) ->
         z = columns.insert_columns_with(state, both, k)
     accept(fit, state, scales)
     extra = None if scales is None else scales[..., state.n :]
-    _add_squares(fit, squares_of(engine, shifted(engine, z, extra)), subtract=True)
+    add_squares(fit, squares_of(engine, shifted(engine, z, extra)), subtract=True)
     return state
 
 
@@ -419,7 +396,7 @@ def with_columns(fit: Fit, new: Block, k: int, function: str, limit: float | Non
         try:
             state = insert_columns(found, fit.data, new, k, checks)
             require_distance(function, checks, state, limit)
-            _settle(found, checks)
+            settled(found, checks)
             return found
         except np.linalg.LinAlgError:
             # Without Q a singular R says nothing of new columns; the data do.
@@ -429,7 +406,7 @@ def with_columns(fit: Fit, new: Block, k: int, function: str, limit: float | Non
     refactor(found, found.data)
     if m >= n:
         require_distance(function, checks, independence(fit, new, found.r, k), limit)
-    _settle(found, checks)
+    settled(found, checks)
     return found
 
 
@@ -474,7 +451,7 @@ def repair(fit: Fit, data: Block, checks: Checks) -> None:
     state.r[..., :n, n:] = known
     fit.squares, fit.beta = _no_squares(engine, fit.right)
     state.dropped.append(free)
-    fit.lost, fit.changes, fit.peak = 0.0, 0, None
+    fit.lost, fit.changes, fit.steps, fit.peak = 0.0, 0, 0, None
     accept(fit, state, scales)
 
 

@@ -13,13 +13,15 @@ from mdqr._pickles import State, pickled
 from mdqr._precision import Precision
 from mdqr._typing import PrecisionLike
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._update import cost, operands, solution, stored
+from mdqr.linalg._update import cost, operands, solution
 from mdqr.linalg._update import fit as fits
 from mdqr.linalg._update.arithmetic.engine import attempted, fast_path, settle
 from mdqr.linalg._update.arithmetic.matrices import joined, removed
 from mdqr.linalg._update.fit import Fit
 from mdqr.linalg._update.loss import lost_digits, require_distance, warn_of_loss
-from mdqr.linalg._update.observations import (
+from mdqr.linalg._update.operands import require_finite
+from mdqr.linalg._update.problems import merge, stored
+from mdqr.linalg._update.problems.observations import (
     Leaving,
     are_neighbours,
     leaving_rows,
@@ -28,7 +30,6 @@ from mdqr.linalg._update.observations import (
     places_of,
     rows_of,
 )
-from mdqr.linalg._update.operands import require_finite
 from mdqr.linalg._update.solution import UpdatableLstsqInfo
 
 # Rows that come last wait until there are so many: their window has much more work than its call.
@@ -119,6 +120,14 @@ class UpdatableLstsq:
         self._late = 0
         self._described: tuple[Fit, UpdatableLstsqInfo] | None = None
 
+    @classmethod
+    def _of(cls, numbers: operands.Numbers, fit: Fit, *, is_vector: bool) -> UpdatableLstsq:
+        """Return the problem of a fit."""
+        self = object.__new__(cls)
+        self._numbers, self._vector, self._fit = numbers, is_vector, fit
+        self._described = None
+        return self
+
     def __copy__(self) -> UpdatableLstsq:
         copied = object.__new__(type(self))
         copied.__dict__ |= self.__dict__ | {"_described": None}
@@ -152,6 +161,10 @@ class UpdatableLstsq:
         """Work rows that come last into the factors; nothing is changed if that fails."""
         engine, held = self._held.engine, self._held
         self._fit = attempted(engine, fits.with_rows, held, joined(engine, list(rows), -2), held.m)
+
+    def __sizeof__(self) -> int:
+        held = [self._held.r, self._held.q, self._held.data, *self._waiting]
+        return object.__sizeof__(self) + sum(int(x.nbytes) for x in held if x is not None)
 
     def __repr__(self) -> str:
         return f"<UpdatableLstsq of shape {self.shape}>"
@@ -363,8 +376,10 @@ class UpdatableLstsq:
 
         Notes
         -----
-        The result is a fit of the rows of both. The order of merges changes it by rounding errors;
-        errors and `lost_digits` of both are added.
+        The result is a fit of the rows of both. The order of merges changes it by rounding errors.
+        Rows of both are different ones, so that the larger of both errors counts, and the merge
+        as one change more: a tree of merges loses digits by its depth, not by the number of its
+        leaves. Errors and `lost_digits` are added where rows were removed from one.
 
         Examples
         --------
@@ -382,7 +397,7 @@ class UpdatableLstsq:
             )
         fit = self._fit
         more = mergeable(self._numbers, fit, (other._numbers, other._fit))
-        self._fit = attempted(fit.engine, fits.merged, fit, more)
+        self._fit = attempted(fit.engine, merge.merged, fit, more)
 
     @property
     def info(self) -> UpdatableLstsqInfo:

@@ -216,7 +216,7 @@ class UpdatableLstsqInfo(Statistics[Any]):
             -solved.powers,
             _known_squares(fit, self._residuals),
             xp.asarray([float(fit.m - fit.n)]),
-            partial(_total, fit, solved, self._residuals),
+            partial(total, fit, solved, self._residuals),
             wrap,
             self._vector,
         )
@@ -304,8 +304,8 @@ def _without_data(fit: Fit, solved: Solved) -> _Found:
     Each change has an error of few eps of the columns and of b, and removals have magnified that: x
     belongs to data with such errors. And ``R^H R``, ``R^H c`` are right to few eps of what they
     were at most, whatever has been removed since. R and ``Q^H b`` are held in the units of the
-    data, where each change loses what is below the smallest number: an error of far columns, and of
-    far b.
+    data, where each change of all rows loses what is below the smallest number: an error of far
+    columns, and of far b.
     """
     engine, n, xp = fit.engine, fit.n, fit.engine.backend.xp
     longest, most = fit.peak[:n] - solved.powers, fit.peak[n:]
@@ -324,7 +324,7 @@ def _without_data(fit: Fit, solved: Solved) -> _Found:
         return (inverse @ (inverse.swapaxes(-1, -2) @ x))[:, None]
 
     least = _HALF_OF_SINGLE if _is_single(fit) else _SMALLEST
-    least = least * engine.kind.limbs * (n + 8.0) * (fit.changes + 1)
+    least = least * engine.kind.limbs * (n + 8.0) * (fit.steps + 1)
     # In scaled units, as all here; the moduli of two parts of complex numbers are less than twice.
     lost, lost_b = (2.0 * xp.ldexp(least * xp.ones(len(e)), -e) for e in (solved.powers, unit))
     relative = 10.0**fit.lost
@@ -367,7 +367,7 @@ def _in_units(found: _Found, fit: Fit, solved: Solved, numbers: Numbers) -> tupl
     return xp.where(xp.isnan(bound), xp.inf, bound), relative
 
 
-def _total(fit: Fit, solved: Solved, residuals: tuple[Block, Block]) -> tuple[Block, Block, Block]:
+def total(fit: Fit, solved: Solved, residuals: tuple[Block, Block]) -> tuple[Block, Block, Block]:
     """Return the sums of squares of b, about its mean where a column of a is constant.
 
     Its part along that column is taken out of ``Q^H b``.

@@ -1,4 +1,4 @@
-"""Small systems, one a problem of a batch: the problems stand on an axis of their own.
+"""Small systems, one a problem of a batch: the problems have an axis of their own.
 
 No array is read value by value, so that all of it runs where the arrays are.
 """

@@ -33,7 +33,7 @@ class Solution(NamedTuple):
 @experimental
 @pickled
 class SolveInfo(Info):
-    """Counts of paths beside the attributes of `mdqr.linalg.Info`.
+    """Counts of paths, and the attributes of `mdqr.linalg.Info`.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ from mdqr._array.array import MDArray
 from mdqr._core.promotion import precisions_in
 from mdqr._functions.creation import array
 from mdqr._precision import PRECISIONS, Precision, as_precision, dd
-from mdqr._progress import Progress, with_report
+from mdqr._progress import Progress, Report, with_report
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
 from mdqr.series._errors import required
@@ -88,7 +88,7 @@ def solve(
     -----
     Paths of ``gamma s G + (1 - s) F`` are followed from s = 1 to 0 in a random patch of projective
     space, many at once in float64, by Hermite's interpolation of the last points and two of
-    Newton's corrections; those of large conditions in dd, qd and od. Paths to infinity end
+    Newton's corrections; paths of large conditions in dd, qd and od. Paths to infinity end
     where the valuation of the homogeneous coordinate has settled. Loops around s = 0 find
     winding numbers of singular ends, and the ends as means (A. P. Morgan, A. J. Sommese and
     C. W. Wampler 1991). Paths that meet are followed again with shorter steps. With probability
@@ -107,7 +107,7 @@ def solve(
     >>> sorted(found.x[:, 0].real.to_numpy().round(6).tolist()), found.is_certified.tolist()
     ([-1.414214, 1.414214], [True, True])
     """
-    if not (progress is None or callable(progress)):
+    if not (progress is None or isinstance(progress, Report)):
         return with_report(solve, locals())
     required("solve", "system", system, System)
     problem = Problem.of(system, parameters)

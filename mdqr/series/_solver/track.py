@@ -175,7 +175,7 @@ def track(
     A step is at most half of the distance of the nearest pole of the approximants, and so short
     that their error stays below 0.005 of the distance of other paths, which the second derivatives
     bound (S. Telen, M. Van Barel and J. Verschelde, SIAM J. Sci. Comput. 42, 2020). Approximants
-    are of the degrees [5/1]. An endgame is left to `solve`: paths that end in singular
+    are of the degrees [5/1]. `solve` has an endgame: paths that end in singular
     solutions stop before, where steps become shorter than 1e-8. Steps are predicted in
     float64, and their ends refined; all paths are expanded at once, each at its value of the
     parameter.

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import mdqr
-from mdqr import _stability, approx, optimize, quadrature, series, tensorcore
+from mdqr import _stability, approx, distributed, optimize, quadrature, series, tensorcore
 from mdqr._stability import NOTE, Deprecation, deprecated, experimental, renamed_keyword
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "explanation" / "stability.md"
@@ -18,6 +18,7 @@ EXPERIMENTAL = {
     **{f"series.{name}": getattr(series, name) for name in ("track", "Path", "Piece")},
     **{f"series.{name}": getattr(series, name) for name in ("solve", "Solutions", "SolveInfo")},
     "series.Solution": series.Solution,
+    **{f"distributed.{name}": getattr(distributed, name) for name in distributed.__all__},
     **{f"optimize.{name}": getattr(optimize, name) for name in optimize.__all__},
     **{f"quadrature.{name}": getattr(quadrature, name) for name in quadrature.__all__},
     "approx.AAA": approx.AAA,
@@ -43,7 +44,7 @@ def test_nothing_else_is_marked():
         f"{module.__name__}.{name}"
         for module in (
             *(mdqr, mdqr.linalg, mdqr.testing, mdqr.random, mdqr.plot, mdqr.config),
-            *(approx, optimize, quadrature, series),
+            *(approx, distributed, optimize, quadrature, series),
         )
         for name in module.__all__
         if not inspect.ismodule(getattr(module, name))
@@ -59,7 +60,7 @@ def test_the_page_names_what_is_experimental():
     section = text[text.index("## Experimental") :].partition("\n## ")[0]
     for name in (
         *("tensorcore", "approx", "optimize", "quadrature", "series.track", "array_api"),
-        *("devices=", "config.set_workspace", "linalg.expm"),
+        *("devices=", "distributed", "config.set_workspace", "linalg.expm"),
     ):
         assert f"mdqr.{name}" in section or f"`{name}" in section
     assert "Experimental" in mdqr.array_api.__doc__

@@ -16,7 +16,9 @@ PUBLIC = ["mdqr"] + [
     for module in pkgutil.walk_packages(mdqr.__path__, "mdqr.")
     if not any(part.startswith("_") for part in module.name.split("."))
 ]
-MORE = {"mdqr": {"__version__", "approx", "optimize", "plot", "quadrature", "series"}}
+MORE = {
+    "mdqr": {"__version__", "approx", "distributed", "optimize", "plot", "quadrature", "series"}
+}
 
 
 def test_modules_were_found():

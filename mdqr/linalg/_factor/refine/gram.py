@@ -173,7 +173,7 @@ class _Sweeps:
         """Bound S by Frobenius norms: of E, F, ``I - X R``, X and R.
 
         Errors of E and of the Gram matrix are at most `fine` times the products of the lengths of
-        two columns, of R and A; those of A^H A have the trace of ``R^H R`` and E.
+        two columns, of R and A; for A^H A they have the trace of ``R^H R`` and E.
         """
         stale += self.unit * x * r
         wide = r * r + self.order**0.5 * e

@@ -19,7 +19,7 @@ from mdqr.linalg._update.fit import Fit
 from mdqr.linalg._update.operands import Numbers, float_engine
 
 _ARRAYS = ("r", "q", "data", "squares", "beta", "cut", "peak")
-_NUMBERS = ("m", "n", "keep_q", "lost", "changes")
+_NUMBERS = ("m", "n", "keep_q", "lost", "changes", "steps")
 _FLOATS = ("float32", "float64", "complex64", "complex128")
 
 
@@ -88,6 +88,8 @@ def restored(held: State) -> tuple[Numbers, Fit, tuple[Block, ...]]:
         peak=values.get("peak"),
         lost=held.checked("lost", (float, int, np.floating)),
         changes=held.checked("changes", _is_count),
+        # Pickles without it counted changes of all rows.
+        steps=held.checked("steps" if "steps" in held else "changes", _is_count),
         constants=_constants(held, engine, n, device),
     )
     waiting = []

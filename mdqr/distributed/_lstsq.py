@@ -1,0 +1,246 @@
+"""Least squares over chunks of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mdqr._errors import shown, warn_of_precision
+from mdqr._precision import Precision
+from mdqr._progress import Progress, Report, with_report
+from mdqr._stability import experimental
+from mdqr._typing import PrecisionLike
+from mdqr.distributed._job import Job, job_of
+from mdqr.distributed._passes import errors_of, solved
+from mdqr.distributed._rows import Source
+from mdqr.distributed._tree import tree
+from mdqr.linalg._shared.data_error import check_data_error
+from mdqr.linalg._shared.operands import Inputs
+from mdqr.linalg._solve import lstsq as whole
+from mdqr.linalg._solve.lstsq import LstsqResult
+
+_MOST_PASSES = 4
+_PROMISED = 4.0
+
+
+@experimental
+def factor(
+    a: Any,
+    b: Any = None,
+    /,
+    *,
+    weights: Any = None,
+    precision: PrecisionLike | None = None,
+    fan_in: int = 8,
+    scheduler: Any = None,
+    progress: Progress = None,
+) -> Any:
+    """Return R and ``Q^H b`` of rows in chunks, as an `UpdatableLstsq` without data.
+
+    It takes further rows, merges with others, and is pickled in ``O(n**2)`` bytes.
+
+    Parameters
+    ----------
+    a, b, weights : optional
+        The rows, as `lstsq` takes them. Weighted rows are multiplied by the roots of their weights.
+    precision : Precision or str, optional
+        The working precision; by default the one of the first chunk.
+    fan_in : int, default: 8
+        How many R factors are stacked and factored at once.
+    scheduler, progress : optional
+        As in `lstsq`.
+
+    Returns
+    -------
+    mdqr.linalg.UpdatableLstsq
+        Of all rows; with fewer rows than columns it cannot be solved yet.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError, ValueError, TypeError, ImportError
+        As `lstsq`.
+
+    Notes
+    -----
+    A tree whose levels each add the error of one factorisation (J. Demmel, L. Grigori, M. Hoemmen
+    and J. Langou 2012): `info` of the result counts its depth, not its chunks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdqr import distributed as md
+    >>> days = [(np.vander([1.0 * i, i + 0.5], 2), [2.0 * i + 1, 2 * i + 2.0]) for i in range(9)]
+    >>> known = md.factor(days, precision="qd")
+    >>> known.insert_rows([9.0, 1.0], 19.0)
+    >>> known.shape, known.solve().to_numpy().round(12).tolist()
+    ((19, 2), [2.0, 1.0])
+    """
+    if not (progress is None or isinstance(progress, Report)):
+        return with_report(factor, locals())
+    job = job_of("factor", (a, b, weights), precision, scheduler, fan_in, progress)
+    return tree("factor", job.engine, job.source, job.form, fan_in, report=progress).problem
+
+
+@experimental
+def lstsq(
+    a: Any,
+    b: Any = None,
+    /,
+    rcond: float | None = None,
+    *,
+    weights: Any = None,
+    passes: int | str = "auto",
+    precision: PrecisionLike | None = None,
+    data_error: Mapping[str, Any] | None = None,
+    fan_in: int = 8,
+    scheduler: Any = None,
+    progress: Progress = None,
+) -> LstsqResult:
+    """Return the least-squares solution for rows in chunks, with an error bound.
+
+    The first pass over the rows factors them by a tree; further passes sum up the residual until
+    all digits of the precision are bounded. Then the limbs of x do not depend on how the rows are
+    cut, and are the same as from `mdqr.linalg.lstsq`.
+
+    Parameters
+    ----------
+    a, b : array_like or rows
+        Dask arrays ``(m, n)``, of one block of columns, and ``(m,)`` or ``(m, k)``, of the same
+        chunks; of floats, integers, decimal texts, or whose blocks are `MDArray`. Dask data frames
+        of texts. Arrays in memory. Or `a` alone: a list of chunks ``(a, b)``, also as Dask's
+        delayed objects, an iterator of them, or `Rows`, as `open_rows` returns. Chunks may have any
+        number of rows, also none.
+    rcond : float, optional
+        As in `mdqr.linalg.lstsq`, applied to R: a solution by numerical rank, after one pass and
+        without bounds.
+    weights : array_like, optional
+        As `b`, ``(m,)``: 1 / variance of each row; else the third part of each chunk.
+    passes : int or "auto", default: "auto"
+        How often the rows are read; "auto": at least twice, until ``eps / 4`` bounds the error of
+        each component, at most 4 times for each working precision; an iterator once.
+    precision : Precision or str, optional
+        The precision of the answer; by default the one of the first chunk; needed for texts.
+    data_error : dict, optional
+        As in `mdqr.linalg.lstsq`, without errors of weights: `a_atol` and `a_rtol` are numbers or
+        one for each column, `b_atol` and `b_rtol` numbers or one for each column of b.
+    fan_in : int, default: 8
+        How many R factors are stacked and factored at once. Limbs of R depend on it.
+    scheduler : {"synchronous", "threads", "processes"}, distributed.Client or None, optional
+        The engine of the tasks. None: a current client, or Dask's configured scheduler, or this
+        process, which needs no Dask.
+    progress : callable or bool, optional
+        Called as ``progress(stage, done, total)`` for each chunk that is computed here or handed to
+        Dask; the stages are "factor", "pass 2" and so on; `total` is None for an iterator. True for
+        a bar.
+
+    Returns
+    -------
+    mdqr.linalg.LstsqResult
+        ``(x, residuals, rank, info)``; `info` is a `DistributedLstsqInfo`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If chunks do not fit each other or cannot be read, an option is unknown, or more than one
+        pass is asked of an iterator. The message names the first chunk by its index.
+    numpy.linalg.LinAlgError
+        If an entry is not finite, the rows are fewer than the columns, or R is singular to working
+        precision.
+    RuntimeError
+        If rows differ between passes.
+    ImportError
+        If Dask is needed and missing.
+
+    Warns
+    -----
+    PrecisionWarning
+        If the error bound of a component exceeds ``4 eps``, unless one pass was asked for.
+
+    See Also
+    --------
+    mdqr.linalg.lstsq : For rows in memory, also with m < n.
+
+    Notes
+    -----
+    R of each chunk, then of at most `fan_in` stacked R, by their index. Let ``A^H W A = R^H (I + F)
+    R``, alpha >= norm(F) estimated from four vectors. With g the gradient, summed to twice the
+    limbs, the error of ``x + R^-1 R^-H g`` is at most ``norm(row of R^-1) (alpha norm(R^-H g) +
+    error of the gradient) / (1 - alpha)``. Where alpha is 1/2 or more, all is repeated in the
+    next precision.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> from mdqr import distributed as md
+    >>> t = mdqr.arange(1, 101, precision=mdqr.qd) / 7
+    >>> a, b = mdqr.vander(t, 3), mdqr.sqrt(t)
+    >>> parts = [(a[i : i + 30], b[i : i + 30]) for i in range(0, 100, 30)]
+    >>> fit = md.lstsq(parts)
+    >>> mdqr.array_equal(fit.x, mdqr.linalg.lstsq(a, b).x), fit.info.rows, fit.info.passes
+    (True, (30, 30, 30, 10), 2)
+    """
+    if not (progress is None or isinstance(progress, Report)):
+        return with_report(lstsq, locals())
+    check_data_error("lstsq", data_error, ("a", "b"))
+    job = job_of("lstsq", (a, b, weights), precision, scheduler, fan_in, progress)
+    most = _passes("lstsq", passes, job.source)
+    if rcond is not None:
+        return _by_rank(job, rcond)
+    errors, form = errors_of("lstsq", data_error, job.form), job.form
+    work = [form.work]
+    while passes == "auto" and not job.source.once and work[-1].next != work[-1]:
+        work.append(work[-1].next)
+    answer = None
+    for tried, precision_of_work in enumerate(work):
+        form = form._replace(work=precision_of_work)
+        automatic, last = passes == "auto", tried == len(work) - 1
+        answer = solved(
+            job._replace(form=form), errors, most, automatic=automatic, last=last, first=not tried
+        )
+        if answer is not None:
+            break
+    assert answer is not None
+    if passes != 1:
+        _warn_if_short(answer, form.precision)
+    return answer
+
+
+def _passes(function: str, passes: Any, rows: Source) -> int:
+    """Return the most passes."""
+    if passes == "auto":
+        return 1 if rows.once else _MOST_PASSES
+    if isinstance(passes, bool) or not isinstance(passes, int) or passes < 1:
+        raise ValueError(
+            f'{function}: passes must be "auto" or an integer from 1 on; got {shown(passes)}'
+        )
+    if rows.once and passes > 1:
+        raise ValueError(
+            f"{function}: rows of an iterator come once: give mdqr.distributed.Rows or a list, or "
+            "passes=1"
+        )
+    return passes
+
+
+def _by_rank(job: Job, rcond: float) -> LstsqResult:
+    """Solve R by numerical rank."""
+    node = tree(job.function, job.engine, job.source, job.form, job.fan_in, report=job.report)
+    fit, form = node.problem._fit, job.form
+    inputs = Inputs(form.work, form.work, form.is_complex, [])
+    r, c = (inputs.wrap(x.copy()) for x in (fit.r[..., : fit.n], fit.r[..., fit.n :]))
+    return whole.lstsq(r, c[:, 0] if form.is_vector else c, rcond=rcond, precision=form.precision)
+
+
+def _warn_if_short(answer: LstsqResult, precision: Precision) -> None:
+    """Warn where the bounds promise fewer digits than the precision has."""
+    info, size = answer.info, np.abs(answer.x.to_numpy())
+    short = ~(info.error_bound <= _PROMISED * precision.eps * size) & (info.error_bound > 0)
+    if short.any():
+        warn_of_precision(
+            "distributed.lstsq",
+            f"the error bound of {int(short.sum())} components exceeds 4 eps; the worst has "
+            f"{float(info.digits.min()):.0f} digits: more passes, or a higher precision, find more",
+            digits=float(info.digits.min()),
+            precision=precision,
+        )

@@ -1,0 +1,189 @@
+"""x to all digits from sums over rows, and the bound of its error.
+
+Of scaled problems: ``A^H A = R^H (I + F) R`` with ``norm(F) <= alpha``, measured by a few vectors,
+so that for any z the solution is ``z + R^-1 (I + F)^-1 R^-H g``, ``g = A^H (b - A z)``. g is summed
+to twice the limbs. With ``y = R^-H g`` and ``d = R^-1 y`` as computed, the error of ``z + d`` is at
+most, in component i with e_i^H R^-1 of norm rho_i,
+
+    rho_i (alpha norm(y) + (1 + alpha) dr + norm(abs(R^-H) dg)) / (1 - alpha) + c eps (abs(R^-1)
+    abs(R) abs(d))_i + 2 eps**2 abs(x_i),
+
+dr the norm of the errors of the residuals, dg the errors of products with them, of their sums and
+of the first substitution. Of the errors of R only alpha depends: R may come from any
+tree of chunks, in a lower precision or of rounded weights.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mdqr._backend.blocks import from_native, native_abs
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.device import host_block
+from mdqr._limbs.planes import Block, Kind
+from mdqr.distributed._sums import Errors, Point, Sums
+from mdqr.linalg._shared import pairs
+from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.operands import square_of
+from mdqr.linalg._shared.pairs import Pair
+from mdqr.linalg._update import solution
+from mdqr.linalg._update.fit import Fit
+from mdqr.linalg._update.loss import rounding_level
+from mdqr.linalg._update.solution import Solved
+
+# Of scaled problems, near 1: far below all errors that are counted, far above what underflows.
+_FLOOR = 2.0**-1000
+_PROBES = 4
+_GOLDEN = 0.6180339887498949
+# One of the vectors has 1 / (4 sqrt(n)) of any direction, but for one in some hundred sets.
+_MARGIN = 4.0
+# Moduli and sums are those of float64.
+_UP = 1.0 + 2.0**-20
+
+
+class Problem(NamedTuple):
+    """R of all rows as it is used: scaled, with its inverse as moduli, and the probes."""
+
+    fit: Fit
+    solved: Solved
+    unit: np.ndarray
+    inverse: np.ndarray
+    r_size: np.ndarray
+    probes: Block
+    start: np.ndarray
+    condition: float
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the working precision."""
+        return self.fit.engine.kind
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The norms of the rows of the inverse."""
+        found: np.ndarray = scaling.norms(self.inverse, -1)
+        return found
+
+    def scaled(self, x: Block) -> Block:
+        """Return unknowns of the scaled problem."""
+        shift = self.solved.powers[:, None] - self.unit[None, :]
+        return self.fit.engine.backend.ldexp(x, shift, is_complex=self.kind.is_complex)
+
+    def unscaled(self, x: Block) -> Block:
+        """Return unknowns of the problem as it was given."""
+        shift = self.unit[None, :] - self.solved.powers[:, None]
+        return self.fit.engine.backend.ldexp(x, shift, is_complex=self.kind.is_complex)
+
+    def point(self, x: Pair, errors: Errors) -> Point:
+        """Return the input of a pass at x."""
+        powers = host_block(self.solved.powers)
+        return Point(Pair(*map(host_block, x)), host_block(self.probes), powers, self.unit, errors)
+
+
+class Step(NamedTuple):
+    """x after a pass, with the change, the bounds of errors before and after, and alpha."""
+
+    x: Pair
+    change: np.ndarray
+    bound: np.ndarray
+    y: Block
+    alpha: float
+
+
+def problem_of(fit: Fit, function: str) -> Problem:
+    """Return R, as it is used.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If it is singular to the working precision.
+    """
+    checks, kind = Checks(), fit.engine.kind
+    solved = solution.solve(fit, function, checks)
+    checks.settle()
+    condition = float(checks.settle(solution.condition_of(solved.triangle))[0])
+    peak = host_block(fit.peak)[fit.n :]
+    unit = np.where(peak > scaling.ABSENT, peak, 0)
+    row = np.arange(1.0, fit.n + 1.0)[:, None]
+    start = (row * (row + np.arange(1.0, _PROBES + 1.0)) * _GOLDEN) % 1.0 - 0.5
+    xp, field = fit.engine.backend.xp, kind.is_complex
+    native = xp.asarray(start.astype(np.complex128) if field else start)
+    vectors = planes.widen(from_native(xp, native, field), field, kind.limbs)
+    with np.errstate(all="ignore"):
+        inverse = host_block(native_abs(solution.inverse_of(solved.triangle), field))
+    r_size = host_block(native_abs(solved.r, field))
+    probes = solved.triangle.solve(vectors)
+    return Problem(fit, solved, unit, inverse, r_size, probes, vectors, condition)
+
+
+@np.errstate(all="ignore")
+def step(problem: Problem, x: Pair, sums: Sums) -> Step:
+    """Return x corrected by the sums of a pass at x."""
+    fit, kind, r = problem.fit, problem.kind, problem.solved.triangle
+    backend, field, n, eps = fit.engine.backend, kind.is_complex, fit.n, fit.engine.eps
+    gradient = pairs.joined(backend, kind, *sums.gradient)
+    y = r.solve(gradient.high, "C")
+    d = r.solve(y)
+    alpha = _distance(problem, sums)
+    y_size, d_size, g_size, x_size = (
+        host_block(native_abs(block, field)) for block in (y, d, gradient.high, x.high)
+    )
+    inverse, level = problem.inverse, rounding_level(fit.engine, n)
+    dr, dg = _uncertain(problem, sums)
+    dg = dg + eps * g_size + level * (problem.r_size.T @ y_size)
+    rest = alpha * scaling.norms(y_size, -2) + (1.0 + alpha) * dr
+    rest = (rest + scaling.norms(inverse.T @ dg, -2)) / (1.0 - alpha)
+    bound = problem.rows[:, None] * rest + level * (inverse @ (problem.r_size @ d_size))
+    bound = (bound + 2.0 * square_of(eps) * (x_size + d_size)) * _UP
+    bound = np.where(alpha < 0.5, bound, np.inf)
+    # Zeros are solved by zeros.
+    bound = np.where(sums.moduli.terms > 0, bound, 0.0)
+    return Step(pairs.joined(backend, kind, *x, d), d_size, bound, y, alpha)
+
+
+def _uncertain(problem: Problem, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
+    """Return the norms of the errors of residuals, and the errors of products with them.
+
+    Three sums make a pair, each with errors of ``(K + 8) eps**2`` of its terms, twice that for
+    complex ones: see `mdqr.linalg._shared.pairs`. Weights are a further factor.
+    """
+    square, n = square_of(problem.fit.engine.eps), problem.fit.n
+    terms = 8.0 * (n + 20.0) * square * np.sqrt(sums.moduli.terms)
+    residuals = terms + _FLOOR * (sums.rows + 1.0)
+    products = 8.0 * (sums.longest + 40.0) + 8.0 * sums.parts
+    return residuals, products * square * sums.moduli.size + _FLOOR * (sums.rows + 1.0)
+
+
+def _distance(problem: Problem, sums: Sums) -> float:
+    """Return about ``norm(R^-H A^H A R^-1 - I)`` from a few vectors, and what rounding hides."""
+    fit, kind, r = problem.fit, problem.kind, problem.solved.triangle
+    backend = fit.engine.backend
+    back = r.solve(backend.xp.asarray(sums.image), "C")
+    moved = backend.binary("subtract", back, problem.start, kind=kind)
+    sizes = [
+        scaling.norms(host_block(native_abs(block, kind.is_complex)), -2)
+        for block in (moved, problem.start)
+    ]
+    ratio = np.max(sizes[0] / np.maximum(sizes[1], _FLOOR), initial=0.0)
+    level = rounding_level(fit.engine, fit.n + sums.longest + sums.parts)
+    return float(_MARGIN * fit.n**0.5 * ratio + level * problem.condition)
+
+
+@np.errstate(all="ignore")
+def data_bound(problem: Problem, sums: Sums, alpha: float) -> np.ndarray:
+    """Bound how far errors of the data move the solution, ``(n, k)`` of the scaled problem.
+
+    With dA and db the errors, ``B = A R^-1`` and ``eta >= norm(dA R^-1)``, the solution becomes
+    ``x + R^-1 C^+ (r + db - dA x)``, ``C = B + dA R^-1``, with singular values within eta of those
+    of B. ``C^+ = (C^H C)^-1 C^H``, and ``B^H r`` vanishes.
+    """
+    rows, k = problem.rows, len(problem.unit)
+    eta = float((rows * np.sqrt(sums.moduli.columns)).sum())
+    least, most = (1.0 - alpha) ** 0.5 - eta, (1.0 + alpha) ** 0.5 + eta
+    if not least > 0.0:
+        return np.full((len(rows), k), np.inf)
+    turned = scaling.norms(problem.inverse.T @ sums.moduli.turned, -2)
+    found: np.ndarray = rows[:, None] * ((turned + most * np.sqrt(sums.moduli.moved)) / least**2)
+    return found * _UP

@@ -1,0 +1,168 @@
+"""The first pass: R of each chunk, and R of R by a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+from operator import add
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mdqr._backend import for_block
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block
+from mdqr._progress import Reporter
+from mdqr.distributed._engines import Engine, folded
+from mdqr.distributed._rows import Chunk, ChunkError, Form, Rows, Source, chunk_of
+from mdqr.linalg._shared.checks import fetch
+from mdqr.linalg._shared.operands import Inputs
+from mdqr.linalg._update.arithmetic.blocks import Planes
+from mdqr.linalg._update.arithmetic.matrices import constants, joined
+from mdqr.linalg._update.fit import start
+from mdqr.linalg._update.lstsq import UpdatableLstsq
+from mdqr.linalg._update.operands import Numbers
+from mdqr.linalg._update.problems import merge as merges
+
+
+class Node(NamedTuple):
+    """R and ``Q^H b`` of some chunks: how many rows each has, and a sum to compare."""
+
+    problem: UpdatableLstsq
+    counts: tuple[int, ...]
+    check: float
+    depth: int
+
+
+class Fault(NamedTuple):
+    """The first chunk that could not be used, and the exception for the caller."""
+
+    place: int
+    error: Exception
+
+
+def raised(found: Any) -> Any:
+    """Return a result, or raise what its first faulty chunk raised."""
+    if isinstance(found, Fault):
+        raise found.error
+    return found
+
+
+def first_fault(parts: list[Any]) -> Fault | None:
+    """Return the fault of the first chunk among results."""
+    faults = [part for part in parts if isinstance(part, Fault)]
+    return min(faults, key=lambda fault: fault.place) if faults else None
+
+
+def loaded(function: str, index: int, item: Any, form: Form, *, sides: bool) -> Chunk | Fault:
+    """Return a chunk, or its fault."""
+    try:
+        return chunk_of(function, index, item, form, sides=sides)
+    except ChunkError as error:
+        return Fault(error.index, error.made)
+
+
+def check_of(chunk: Chunk, is_complex: bool) -> float:
+    """Return a number that other rows would hardly have: the same for the same chunk."""
+    sums = [abs(scaling.leading(block, is_complex)).sum() for block in (chunk.a, chunk.b)]
+    first, second = fetch(*sums)
+    return float(first) + 0.5 * float(second)
+
+
+def leaf(function: str, index: int, item: Any, form: Form, sides: bool) -> Node | Fault:
+    """Return R of one chunk."""
+    chunk = loaded(function, index, item, form, sides=sides)
+    if isinstance(chunk, Fault):
+        return chunk
+    backend = for_block(chunk.a)
+    engine = Planes(backend, form.kind)
+    inputs = Inputs(form.precision, form.work, form.is_complex, [])
+    a, b = chunk.a, chunk.b
+    if chunk.weights is not None:
+        a, b = _weighted(engine, chunk, form)
+    data = joined(engine, [a, b], -1)
+    try:
+        fit = start(engine, data, form.n, keep_q=False, keep_data=False)
+    except np.linalg.LinAlgError as error:
+        return Fault(index, np.linalg.LinAlgError(f"{function}: chunk {index}: {error}"))
+    fit.constants = constants(engine, chunk.a)
+    if chunk.weights is not None:
+        # The root, and products with it, have moved each entry by few eps: less than one change.
+        fit.changes, fit.steps = fit.changes + 1, fit.steps + 1
+    numbers = Numbers(engine, inputs, engine.zeros(data, 0, 0))
+    problem = UpdatableLstsq._of(numbers, fit, is_vector=form.is_vector)
+    return Node(problem, (int(chunk.a.shape[-2]),), check_of(chunk, form.is_complex), 0)
+
+
+def split_weights(weights: Block) -> tuple[Block, Block]:
+    """Return exponents p and numbers in [1/4, 1): weights are ``4**p`` times them, exactly."""
+    backend = for_block(weights)
+    exponents = scaling.exponents_of(scaling.magnitude_bits(weights, False))
+    powers = (exponents + 1) // 2
+    return powers, backend.ldexp(weights, -2 * powers)
+
+
+def _weighted(engine: Planes, chunk: Chunk, form: Form) -> tuple[Block, Block]:
+    """Return rows times the roots of their weights, rounded."""
+    backend, field = engine.backend, form.is_complex
+    powers, near = split_weights(chunk.weights)
+    root = backend.unary("sqrt", near, kind=form.kind.real)
+    root = (planes.complexify(root) if field else root)[..., None]
+    products = [backend.binary("multiply", root, x, kind=form.kind) for x in (chunk.a, chunk.b)]
+    found = [backend.ldexp(x, powers[:, None], is_complex=field) for x in products]
+    return found[0], found[1]
+
+
+def merged(parts: list[Node | Fault]) -> Node | Fault | None:
+    """Return R of the rows of all parts, in their order; None for no parts."""
+    fault = first_fault(parts)
+    nodes = [part for part in parts if isinstance(part, Node)]
+    if fault is not None or not nodes:
+        return fault
+    first = nodes[0].problem
+    fit = merges.stacked([node.problem._fit for node in nodes])
+    problem = UpdatableLstsq._of(first._numbers, fit, is_vector=first._vector)
+    counts = tuple(count for node in nodes for count in node.counts)
+    depth = 1 + max(node.depth for node in nodes)
+    return Node(problem, counts, reduce(add, [node.check for node in nodes]), depth)
+
+
+def tasks(engine: Engine, name: str, call: Any, source: Source, *arguments: Any) -> Iterator[Any]:
+    """Submit ``call(index, item, *arguments)`` for every chunk."""
+    for index, item in enumerate(source.items):
+        handle = list(item) if isinstance(item, tuple) and not isinstance(item[0], Rows) else item
+        yield engine.submit(f"mdqr-{name}-{index}", call, index, handle, *arguments)
+
+
+class Leaf:
+    """`leaf` with the arguments that all chunks share."""
+
+    def __init__(self, function: str, form: Form, sides: bool) -> None:
+        self.function, self.form, self.sides = function, form, sides
+
+    def __call__(self, index: int, item: Any) -> Node | Fault:
+        """Return R of one chunk."""
+        return leaf(self.function, index, item, self.form, self.sides)
+
+
+def tree(
+    function: str,
+    engine: Engine,
+    source: Source,
+    form: Form,
+    fan_in: int,
+    *,
+    sides: bool = True,
+    report: Reporter | None = None,
+) -> Node:
+    """Return R of all rows.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError, ValueError, TypeError
+        The exception of the first unusable chunk.
+    """
+    made = tasks(engine, "factor", Leaf(function, form, sides), source)
+    found = folded(engine, "factor", made, merged, fan_in, report=report, count=source.length)
+    node: Node = raised(engine.result(found))
+    return node

@@ -1,0 +1,1 @@
+"""Problems that are kept: rows that come and leave, merges, and states of pickles."""

@@ -1,0 +1,116 @@
+"""Dask: arrays, schedulers, and a cluster of two processes of which one is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mdqr
+from mdqr import distributed as md
+from mdqr import linalg
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning", "ignore:.*:ResourceWarning")
+
+
+class Chunks:
+    """Chunks from a function; one kills its process, once, in the first pass or in the second."""
+
+    def __init__(self, folder=None, kill_at=-1):
+        self.folder, self.kill_at = folder, kill_at
+
+    def __call__(self, i):
+        if self.folder is not None and i == 5:
+            calls = Path(self.folder) / "calls"
+            with calls.open("a") as file:
+                file.write("x")
+            if calls.stat().st_size == self.kill_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+        t = mdqr.random.uniform((100,), precision=mdqr.qd, rng=i)
+        return mdqr.vander(t, 6), mdqr.sin(t)
+
+
+def test_arrays_of_dask():
+    rng = np.random.default_rng(0)
+    a, b, w = rng.normal(size=(200, 5)), rng.normal(size=200), rng.uniform(size=200)
+    parts = [da.from_array(a, chunks=(60, 5)), *(da.from_array(x, chunks=60) for x in (b, w))]
+    fit = md.lstsq(*parts[:2], weights=parts[2], precision="qd")
+    assert mdqr.array_equal(fit.x, linalg.lstsq(a, b, weights=w, precision="qd").x)
+    assert fit.info.rows == (60, 60, 60, 20)
+    with pytest.raises(ValueError, match="blocks of columns"):
+        md.lstsq(parts[0].rechunk((60, 2)), parts[1])
+    with pytest.raises(ValueError, match="chunks of b are not those of a"):
+        md.lstsq(parts[0], parts[1].rechunk(50))
+    Q, R = md.qr(parts[0], precision="dd")
+    found = linalg.certify(mdqr.array(a, precision=mdqr.dd), Q.compute(scheduler="synchronous"), R)
+    assert max(found.columnwise, found.orthogonality) < 20 * 5
+
+
+def test_arrays_of_dask_are_not_gathered_in_silence():
+    a = da.from_array(np.ones((20, 2)), chunks=5)
+    for call in (linalg.lstsq, mdqr.linalg.solve, mdqr.linalg.qr):
+        arguments = (a,) if call is mdqr.linalg.qr else (a, a[:, 0])
+        with pytest.raises(TypeError, match=r"mdqr\.distributed"):
+            call(*arguments)
+
+
+def test_blocks_of_limbs():
+    a = mdqr.random.normal((20, 3), precision=mdqr.qd, rng=0)
+    x = md.as_dask(a, rows=6)
+    assert mdqr.array_equal(x.compute(scheduler="synchronous"), a)
+    more = ((x + x)[1:].T.rechunk((3, 4)) * 2).compute(scheduler="synchronous")
+    assert mdqr.array_equal(more, 4 * a[1:].T)
+    sines = x.map_blocks(mdqr.sin, dtype=float).compute(scheduler="synchronous")
+    assert mdqr.array_equal(sines, mdqr.sin(a))
+    assert mdqr.array_equal(md.qr(x, "r"), md.qr([a[:6], a[6:12], a[12:18], a[18:]], "r"))
+
+
+def test_sizes_are_those_of_the_limbs():
+    from dask.sizeof import sizeof
+
+    a = mdqr.zeros((100, 10), precision=mdqr.od)
+    assert a.nbytes <= sizeof(a) < a.nbytes + 200
+    fit = linalg.UpdatableLstsq(a + mdqr.eye(100, 10, precision=mdqr.od), a[:, 0])
+    assert sizeof(fit) > a.nbytes
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=100
+        ) as cluster,
+        distributed.Client(cluster) as found,
+    ):
+        yield found
+
+
+@pytest.mark.parametrize("kill_at", [-1, 1, 2])
+def test_a_cluster_gives_the_same_limbs_with_a_worker_killed(client, tmp_path, kill_at):
+    """At its first call chunk 5 is in the first pass, at the second in the second."""
+    here = md.lstsq(md.Rows(Chunks(), 9), scheduler="synchronous")
+    rows = md.Rows(Chunks(str(tmp_path), kill_at), 9)
+    there = md.lstsq(rows, scheduler=client)
+    assert mdqr.array_equal(there.x, here.x)
+    assert mdqr.array_equal(there.info.R, here.info.R)
+    assert (tmp_path / "calls").stat().st_size >= 2 + (kill_at > 0)
+
+
+def test_a_bad_chunk_is_named_on_a_cluster(client):
+    a = np.ones((40, 2)) * np.arange(40.0)[:, None] ** [0, 1]
+    a[25, 1] = np.inf
+    parts = da.from_array(a, chunks=(10, 2)), da.from_array(a[:, 0], chunks=10)
+    with pytest.raises(np.linalg.LinAlgError, match="chunk 2: the entry in row 5, column 1 of a"):
+        md.lstsq(*parts, scheduler=client)
+
+
+def test_workers_have_the_threads_they_were_given(client):
+    found = client.run(lambda: __import__("mdqr").config.get_num_threads())
+    assert set(found.values()) == {1}
