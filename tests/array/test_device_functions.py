@@ -31,7 +31,13 @@ def same(got, wanted):
 
 @pytest.mark.parametrize("name", OF_MATRICES)
 def test_functions_of_a_matrix(name, device, rng, dtype):
-    if dtype is complex and name in ("quantile", "percentile", "nextafter"):
+    if dtype is complex and name in (
+        "quantile",
+        "percentile",
+        "nanquantile",
+        "histogram",
+        "nextafter",
+    ):
         return
     a = full_width(rng, mdqr.qd, (2, 2), dtype)
     function, arguments = getattr(mdqr, name), OF_MATRICES[name]

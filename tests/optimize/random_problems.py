@@ -80,9 +80,9 @@ class Fit(NamedTuple):
     sizes: np.ndarray
 
 
+@mpmath.workdps(300)
 def draw(seed: int, index: int) -> Fit:
     """Return a problem."""
-    mpmath.mp.dps = 300
     rng = np.random.default_rng([seed, index])
     name = list(FAMILIES)[index % len(FAMILIES)]
     kind = KINDS[(index // len(FAMILIES)) % len(KINDS)]

@@ -137,11 +137,15 @@ def test_magnitudes_stay_within_the_workspace(monkeypatch, rng):
     shape = ((300, 2500), (2500, 200))
     a, b = (full(s, mdqr.dd, float, rng) for s in shape)
     b = by_powers(b, -20 * (np.arange(200) % 7))
-    _, whole = product._integers(HOST, a._block, b._block, Kind(2, False), None, scaled=True)
+    _, whole = product._integers(
+        HOST, a._block, b._block, Kind(2, False), None, scaled=True, whole=False
+    )
     monkeypatch.setattr(workspace, "_bound", 2**20)
     counted = Counted()
     monkeypatch.setattr(HOST, "_buffers", counted)
-    _, parts = product._integers(HOST, a._block, b._block, Kind(2, False), None, scaled=True)
+    _, parts = product._integers(
+        HOST, a._block, b._block, Kind(2, False), None, scaled=True, whole=False
+    )
     assert parts.tau == whole.tau
     assert 0 < counted.peak <= 2**20
     assert counted.live == 0

@@ -157,8 +157,8 @@ def test_fewer_equations_than_unknowns():
 
 
 def test_names_that_are_not_there():
-    with pytest.raises(AttributeError, match=r"'mdqr\.series' has no attribute 'solve'"):
-        _ = series.solve
+    with pytest.raises(AttributeError, match=r"'mdqr\.series' has no attribute 'trace'"):
+        _ = series.trace
 
 
 def test_a_start_that_is_no_solution():

@@ -56,7 +56,7 @@ def poly(seq_of_zeros: Any, /, *, precision: PrecisionLike | None = None) -> MDA
     --------
     >>> import mdqr
     >>> mdqr.poly(mdqr.array([1, 2, 3], precision=mdqr.qd)).to_numpy()
-    array([  1.,  -6.,  11.,  -6.])
+    array([ 1., -6., 11., -6.])
     """
     roots = operand(seq_of_zeros)
     if roots.ndim == 2 and roots.shape[0] == roots.shape[1] and roots.size:

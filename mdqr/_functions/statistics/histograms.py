@@ -29,7 +29,7 @@ def histogram(
     /,
     bins: Any = 10,
     range: tuple[Any, Any] | None = None,
-    density: bool = False,
+    density: bool | None = None,
     weights: Any = None,
     *,
     precision: PrecisionLike | None = None,

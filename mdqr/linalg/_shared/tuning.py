@@ -117,6 +117,10 @@ RESIDUES_WITHIN: dict[str, dict[Kind, Crossover]] = {
 }
 
 
+# No table has products of fewer terms; small matrices do not wait for it.
+SHORTEST = 32
+
+
 def residues_are_faster(
     backend: Backend, m: int, k: int, n: int, *, kind: Kind, is_part: bool = False
 ) -> bool:

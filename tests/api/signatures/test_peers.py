@@ -44,6 +44,8 @@ MISSING = {
         "overwrite_input": HINT,
         "optimize": "products are taken from the left",
         "keepdims": LATER,
+        "mean": "it is computed here, in more digits",
+        "correction": "of nan functions, whose ddof is the same",
         "fweights": LATER,
         "aweights": LATER,
         "axisa": "moveaxis before",

@@ -34,10 +34,12 @@ def matmul(
     out: Block | None = None,
 ) -> Block:
     """Return ``c + a @ b`` or ``c - a @ b``, a part of other work, by what is faster."""
-    m, k, n = (int(v) for v in (*a.shape[-2:], b.shape[-1]))
+    m, k, n = map(int, (*a.shape[-2:], b.shape[-1]))
     options: dict[str, Any] = {"kind": kind, "conj_a": conj_a, "c": c, "subtract": subtract}
     options["out"] = out
-    if not tuning.residues_are_faster(backend, m, k, n, kind=kind, is_part=True):
+    if k < tuning.SHORTEST or not tuning.residues_are_faster(
+        backend, m, k, n, kind=kind, is_part=True
+    ):
         return backend.matmul(a, b, **options)
     return product(cast(ExactProducts, backend), a, b, all_bits=False, **options)
 

@@ -130,12 +130,13 @@ def solve(inputs: Inputs, method: str, limit: float) -> SmallAnswer | None:
     m, n = a.shape[-2:]
     if method == "householder" or backend is None or n > m or m > MOST_ROWS:
         return None
-    if n > (backend.small_unknowns(int(b.shape[-1]), kind=inputs.kind) if m == n else MOST_COLUMNS):
+    kind = inputs.kind
+    if n > MOST_COLUMNS and (m > n or n > backend.small_unknowns(int(b.shape[-1]), kind=kind)):
         return None
     if not (a.size and b.size):
         return None
     call = backend.solve_small if m == n else backend.lstsq_small
-    found = call(a, b, kind=inputs.kind)
+    found = call(a, b, kind=kind)
     condition, steps, status = fetch(found.condition, found.steps, found.status)
     found = found._replace(condition=condition, steps=steps, status=status)
     with np.errstate(invalid="ignore"):

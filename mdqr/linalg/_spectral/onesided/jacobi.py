@@ -23,6 +23,7 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr._progress import Reporter, Steps
 from mdqr.linalg._products.exact import product as exact
+from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._spectral.onesided import rotations, starts
@@ -149,15 +150,15 @@ def _unitary(backend: Backend, v: Block, kind: Kind) -> Block:
     field, good = kind.is_complex, planes.limb_count(v, kind.is_complex)
     v = planes.widen(v, field, kind.limbs)
     one = kind.identity(backend.xp, v.shape[kind.lead :])
+    few = v.shape[-1] < tuning.SHORTEST
+    multiply = backend.matmul if few else partial(exact.matmul, backend)
     while good < kind.limbs:
         # (1 - 2 h)^(-1/2) is 1 + h + 3 h^2 / 2 but for a cube; of the square one limb counts.
-        half = 0.5 * exact.matmul(
-            backend, v, planes.adjoint(v, kind.is_complex), c=one, subtract=True, kind=kind
-        )
+        half = 0.5 * multiply(v, planes.adjoint(v, field), c=one, subtract=True, kind=kind)
         first = planes.first_limbs(half, field, 1)
         square = backend.matmul(first, 1.5 * first, kind=Kind(1, field))
         half = backend.binary("add", half, square, kind=kind)
-        v = exact.matmul(backend, half, v, c=v, kind=kind)
+        v = multiply(half, v, c=v, kind=kind)
         # Some bits of three times as many are lost in the size of matrices.
         good *= 2
     return v
