@@ -180,3 +180,59 @@ def test_r_squared():
     assert np.isclose(float(found.info.r_squared), expected)
     with pytest.raises(ValueError, match="use curve_fit"):
         least_squares(lambda b: decay(X, *b) - Y, [3, 1], precision=mdqr.dd).info.r_squared  # noqa: B018
+
+
+def _distance(found, exact):
+    return float(abs(found.x - mdqr.array(exact, precision="od")).max())
+
+
+@pytest.mark.parametrize("precision", ["dd", "qd", "od"])
+@pytest.mark.parametrize("verified", [True, False])
+def test_a_parameter_at_a_decimal_bound_has_the_digits_of_the_bound(precision, verified):
+    """It kept those of the descent, in dd, and was said to be proven."""
+    found = least_squares(
+        lambda x: [mdqr.pi * x[0] - 3, x[0] - 1],
+        ["0.5"],
+        bounds=(["0.1"], ["0.6"]),
+        precision=precision,
+        verified=verified,
+    )
+    assert _distance(found, ["0.6"]) <= found.info.error_bound[0]
+    assert found.info.digits[0] >= found.x.precision.digits - 1
+
+
+def test_other_parameters_converge_next_to_one_at_a_decimal_bound():
+    found = least_squares(
+        lambda x: [10 * (x[0] - 2), x[1] - x[0] * mdqr.pi, x[1] - 1],
+        ["0.2", 1],
+        bounds=(["0.1", -10], ["0.3", 10]),
+        precision="qd",
+    )
+    exact = (mdqr.od.pi * mdqr.array("0.3", precision="od") + 1) / 2
+    assert found.status == 3
+    assert float(abs(found.x[1] - exact)) <= found.info.error_bound[1]
+    assert found.info.digits.min() > 55
+
+
+@pytest.mark.parametrize("slope", [float(np.pi), "3.1415", 3.2])
+def test_a_wrong_jacobian_is_in_the_bound(slope):
+    with pytest.warns(mdqr.PrecisionWarning, match="correct digits"):
+        found = least_squares(
+            lambda x: [mdqr.pi * x[0] - 3, x[0] - 1],
+            [1.0],
+            jac=lambda x: [[mdqr.array(slope, precision=x.precision)], [1]],
+            precision="qd",
+        )
+    exact = (3 * mdqr.od.pi + 1) / (mdqr.od.pi**2 + 1)
+    error = float(abs(found.x[0] - exact))
+    assert 1e-20 < error <= found.info.error_bound[0]
+
+
+@pytest.mark.filterwarnings("ignore::mdqr.PrecisionWarning")
+@pytest.mark.parametrize("precision", ["d", "dd", "qd", "od"])
+def test_a_minimum_with_a_singular_hessian_has_no_digits(precision):
+    """Steps shrink by a factor there, and the last one is no bound."""
+    center = mdqr.array("0.1", precision="od")
+    found = least_squares(lambda x: (x - center) ** 2, [1.0], precision=precision)
+    assert float(abs(found.x[0] - center)) <= found.info.error_bound[0]
+    least_squares(lambda x: [(x[0] - center) ** 2, x[1] - x[0]], [1.0, 2.0], precision=precision)

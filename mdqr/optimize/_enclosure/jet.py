@@ -188,7 +188,8 @@ class Jet(Answers):
 
     def hypot(self, other: Any) -> Jet:
         """Return the root of the sum of two squares."""
-        return (self * self + other * other)._chained(CHAINS["sqrt"])
+        a, b = self._pair(other)
+        return (a * a + b * b)._chained(CHAINS["sqrt"])
 
     def __getattr__(self, name: str) -> Any:
         if name not in CHAINS:

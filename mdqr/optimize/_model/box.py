@@ -30,11 +30,20 @@ class Box(NamedTuple):
         inside = mdqr.minimum(mdqr.maximum(x, self.lower), self.upper)
         return inside if inside.precision is x.precision else inside.astype(x.precision)
 
-    def holds(self, x: MDArray) -> bool:
-        """Return True if a point lies in the box."""
+    def holds(self, x: MDArray, which: np.ndarray | None = None) -> bool:
+        """Return True if a point lies in the box, or the parameters `which` of it do."""
         if not self.bounded:
             return True
-        return bool(((x >= self.lower) & (x <= self.upper)).all())
+        inside = np.asarray((x >= self.lower) & (x <= self.upper))
+        return bool(np.all(inside if which is None else inside[which]))
+
+    def held(self, x: MDArray, sides: np.ndarray) -> MDArray:
+        """Return a point with parameters at bounds, where `sides` are not 0, in its precision."""
+        if sides.any():
+            x = x.copy()
+            for side, bound in ((-1, self.lower), (1, self.upper)):
+                x[sides == side] = bound.astype(x.precision)[sides == side]
+        return x
 
     def mask(self, x: MDArray) -> np.ndarray:
         """Return -1 where a parameter is at its lower bound, 1 at the upper one, else 0."""

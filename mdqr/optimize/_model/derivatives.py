@@ -154,6 +154,12 @@ class Differences:
         found = (double - single[rows] - single[columns]) / (steps[rows] * steps[columns])[:, None]
         return found, (rows, columns), steps
 
+    def deviation(
+        self, x: MDArray, jacobian: MDArray, sizes: np.ndarray, noise: Noise
+    ) -> np.ndarray:
+        """Return by how much the Jacobian contradicts the function, beyond its errors."""
+        return np.zeros(jacobian.shape)
+
     def curvature(
         self, x: MDArray, r: MDArray, weights: MDArray, sizes: np.ndarray, noise: Noise
     ) -> Curvature:
@@ -203,6 +209,21 @@ class Given(Differences):
     ) -> Jacobian | None:
         """Return None: the caller's is as precise as the function."""
         return None
+
+    def deviation(
+        self, x: MDArray, jacobian: MDArray, sizes: np.ndarray, noise: Noise
+    ) -> np.ndarray:
+        """Return where the caller's Jacobian is wrong, by differences of the function."""
+        differences = Differences(self.function, self.box)
+        found = differences.central(x, sizes, noise.unit, noise.absolute)
+        if found is None:
+            _, found = differences.jacobian(x, None, sizes, noise.unit, noise.absolute)
+            found = found._replace(
+                errors=found.errors + 2.0**10 * noise.unit**0.5 * np.abs(jacobian.to_numpy())
+            )
+        wrong = np.abs((found.values - jacobian).to_numpy())
+        # The Hessian comes from the wrong Jacobian, too.
+        return np.where(wrong > 8.0 * found.errors, 2.0 * wrong, 0.0)
 
     def curvature(
         self, x: MDArray, r: MDArray, weights: MDArray, sizes: np.ndarray, noise: Noise

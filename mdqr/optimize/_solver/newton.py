@@ -105,6 +105,7 @@ class _Iteration:
     def __init__(self, problem: Problem, point: Point, free: np.ndarray) -> None:
         self._problem, self._free = problem, free
         self._x = point.x
+        self._sides = np.where(free, 0, problem.box.mask(point.x))
         self._sizes = point.sizes
         self._inverse: Inverse | None = None
         self._place: _Place | None = None
@@ -121,7 +122,8 @@ class _Iteration:
     def run(self, precision: Precision, central: bool, *, last: bool) -> bool:
         """Iterate until steps are within rounding errors; return False if they do not shrink."""
         p = self._problem.precision
-        self._x = self._x.astype(precision)
+        # A parameter at a bound has the digits of the bound.
+        self._x = self._problem.box.held(self._x.astype(precision), self._sides)
         self._measure(precision)
         target = 2.0 ** -(p.bits + 8) if last else max(self._noise.unit**0.5 * 2.0**8, 2.0**-400)
         previous, age = np.inf, 0
@@ -158,7 +160,7 @@ class _Iteration:
                 self._inverse = None
             if not last and self._error <= target:
                 return True
-        return size < self._basin
+        return self._inverse is not None and size < self._basin
 
     def _least_rate(self, error: float) -> float:
         """Return the factor of the error in a step if the Hessian is made at such an error."""
@@ -214,7 +216,7 @@ class _Iteration:
         """Add a step; return False if it leaves the box."""
         x = self._x.copy()
         x[self._free] = x[self._free] + step
-        if not self._problem.box.holds(x):
+        if not self._problem.box.holds(x, self._free):
             return False
         self._x, self._sizes = x, sizes_of(x, self._sizes)
         return True
@@ -276,8 +278,12 @@ class _Iteration:
         if float(cost - point.cost) > allowed:
             return None
         full = np.zeros(self._x.shape[0])
-        full[self._free] = 2.0 * np.abs(self._step) + inverse.moduli_times(place.errors)
         weighted, _ = problem.loss.weights(place.r, problem.function.scale)
+        wrong = problem.derivatives.deviation(self._x, place.jacobian, self._sizes, self._noise)
+        errors = place.errors + np.abs(weighted.to_numpy()) @ wrong[:, self._free]
+        full[self._free] = 2.0 * np.abs(self._step) + inverse.moduli_times(errors)
+        if not self._is_simple(inverse, full):
+            return None
         gradient = place.jacobian.T @ weighted
         if not outwards(problem, self._x, gradient, self._free):
             return None
@@ -293,6 +299,22 @@ class _Iteration:
             self._noise,
             self._sizes,
         )
+
+    def _is_simple(self, inverse: Inverse, error: np.ndarray) -> bool:
+        """Return True if the Hessian is about the same wherever the minimum may be.
+
+        It is singular at a minimum to which steps converge slowly, whose last step is no bound.
+        """
+        if float(np.max(error / self._sizes, initial=0.0)) <= self._noise.unit**0.5:
+            return True
+        x, self._x = self._x, self._x + mdqr.array(8.0 * error, precision=self._x.precision)
+        there = self._inverted(self._evaluated(self._x.precision, central=False))
+        self._x = x
+        if there is None:
+            return False
+        sizes = np.abs(there.near).max(initial=0.0), np.abs(inverse.near).max(initial=0.0)
+        ratios = np.append(there.scale / inverse.scale, sizes[0] / sizes[1])
+        return bool(np.all(np.abs(np.log2(ratios)) < 0.5))
 
 
 def outwards(problem: Problem, x: MDArray, gradient: MDArray, free: np.ndarray) -> bool:

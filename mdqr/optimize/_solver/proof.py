@@ -51,12 +51,13 @@ class _Proof:
         self._problem, self._index = problem, np.flatnonzero(found.free)
         self._precision: Precision = found.x.precision
         self._free, self._mask = found.free, problem.box.mask(found.x)
-        self._x = _with_bounds(problem, found)
+        self._x, self._found = _with_bounds(problem, found), found.x
 
     def error(self) -> np.ndarray:
         """Return the distance of the minimum from the point at most, float64 ``(n,)``."""
         free = self._index
-        error = self._x.rad.copy()
+        exact = np.asarray(self._x.mid == self._found) & (self._x.rad == 0)
+        error = np.where(exact, 0.0, up(size(self._x.mid - self._found) + self._x.rad))
         if free.size:
             start = self._hessian(np.zeros(free.size))
             moved, width = nearest(self._gradient()[free], self._hessian, definite(start))
