@@ -303,7 +303,8 @@ class _Iteration:
     def _is_simple(self, inverse: Inverse, error: np.ndarray) -> bool:
         """Return True if the Hessian is about the same wherever the minimum may be.
 
-        It is singular at a minimum to which steps converge slowly: the last one does not bound the error.
+        It is singular at a minimum to which steps converge slowly: the last one does not bound the
+        error.
         """
         if float(np.max(error / self._sizes, initial=0.0)) <= self._noise.unit**0.5:
             return True
