@@ -180,10 +180,14 @@ class Jet(Answers):
     def __matmul__(self, other: Any) -> Jet:
         if not isinstance(other, Jet) and np.ndim(other) != 1:
             raise TypeError("a vector of enclosures times a matrix: write the matrix first")
+        if isinstance(other, Jet) and len(other.shape) != 1:
+            raise TypeError("enclosures take products of a matrix and a vector alone")
         return (self * other).sum(axis=-1)
 
     def __rmatmul__(self, other: Any) -> Jet:
         """Multiply a matrix of constants with a vector."""
+        if len(self.shape) != 1 or np.ndim(other) > 2:
+            raise TypeError("enclosures take products of a matrix and a vector alone")
         return (self * other).sum(axis=-1)
 
     def hypot(self, other: Any) -> Jet:
