@@ -63,6 +63,7 @@ KINDS = {
     "series.Pade": "mdqr.series._analysis.pade",
     "series.Path": "mdqr.series._solver.track",
     "series.Piece": "mdqr.series._solver.track",
+    "optimize.BatchInfo": "mdqr.optimize._public.batch",
     "optimize.FitInfo": "mdqr.optimize._public.result",
     "optimize.NNLSResult": "mdqr.optimize._public.lsq_linear",
     "optimize.RootInfo": "mdqr.optimize._public.result",

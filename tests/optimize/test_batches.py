@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import fake_device
 import numpy as np
 import pytest
@@ -194,3 +197,13 @@ def test_wrong_input(name):
     given = {"f": decay, "xdata": X, "ydata": data_of(3), "p0": [2, 0.5], "precision": mdqr.dd}
     with pytest.raises(ValueError, match=text):
         curve_fit(**(given | options))
+
+
+def test_pickles_and_copies_keep_the_statistics():
+    fits = curve_fit(decay, X, data_of(3), [2, 0.5], precision=mdqr.dd)
+    for same in (pickle.loads(pickle.dumps(fits)), copy.deepcopy(fits)):
+        assert type(same.info) is type(fits.info)
+        assert bool((same.info.covariance() == fits.info.covariance()).all())
+        assert (same.info.noise == fits.info.noise).all()
+    with pytest.raises(ValueError, match="a batch of fits has no bands"):
+        fits.predict(decay, X)

@@ -10,6 +10,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import warn_of_precision
+from mdqr._pickles import State
 from mdqr._precision import Precision
 from mdqr._stability import experimental
 from mdqr.linalg._shared.info import Info
@@ -43,6 +44,7 @@ class BatchInfo(Info):
     """
 
     derivatives = "differences"
+    _more = ("noise",)
 
     def __init__(
         self,
@@ -56,6 +58,17 @@ class BatchInfo(Info):
         super().__init__(precision, sizes, bound, bound, bound_kind="estimated", **known)
         self._linearised, self._found = linearised, found
         self.noise: np.ndarray = np.zeros(())
+
+    def _state(self) -> dict[str, Any]:
+        jac, fun = self._linearised
+        return super()._state() | {"jac": jac, "fun": fun, "found": self._found}
+
+    @classmethod
+    def _restored(cls, state: State) -> BatchInfo:
+        self = super()._restored(state)
+        self._linearised = state.checked("jac", MDArray), state.checked("fun", MDArray)
+        self._found = state.checked("found", np.ndarray)
+        return self
 
     @property
     def residual_std(self) -> MDArray:

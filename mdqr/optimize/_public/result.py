@@ -299,8 +299,11 @@ class CurveFitResult(_Fields):
         Raises
         ------
         TypeError, ValueError
-            If `f` cannot be called or is complex, or `level` is not between 0 and 1.
+            If `f` cannot be called or is complex, `level` is not between 0 and 1, or the fit is a
+            batch.
         """
+        if self.popt.ndim > 1:
+            raise ValueError("predict: a batch of fits has no bands; fit the data sets one by one")
         new = mdqr.array(sigma, precision=self.popt.precision)
         degrees = self.result.fun.size - self.popt.size
         if self.absolute_sigma:
