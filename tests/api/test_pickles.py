@@ -258,7 +258,7 @@ def test_arrays_of_gpus_are_pickled_as_those_of_the_host(monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("names", ["Q", ["R", "E"], [["Q"]], {"Q": 1}, [1], ["format"]])
 def test_names_of_arrays_of_gpus_are_checked(names: Any) -> None:
-    """What is not a list of names of arrays is refused."""
+    """Anything but a list of names of arrays is refused."""
     found = mdqr.tensorcore.qr(np.eye(3))
     kind, state = found.__reduce__()[1]
     with pytest.raises(ValueError, match="damaged"):

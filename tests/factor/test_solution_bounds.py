@@ -1,4 +1,4 @@
-"""What `return_info` says of `solve_triangular`, `lu_solve` and `cho_solve`."""
+"""Bounds by `return_info` of `solve_triangular`, `lu_solve` and `cho_solve`."""
 
 from __future__ import annotations
 

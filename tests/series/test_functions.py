@@ -106,3 +106,10 @@ def test_other_refusals_are_what_they_were():
         mdqr.exp([1.0, "x"])
     with pytest.raises(TypeError, match="no such form"):
         np.exp(PowerSeries.identity(3, precision=mdqr.qd), where=[True])
+
+
+def test_a_float_of_hypot_is_not_squared_in_float64():
+    series = PowerSeries(mdqr.array([3, 1], precision="qd"))
+    found = series.hypot(0.1).coeffs[0]
+    exact = mdqr.sqrt(9 + mdqr.array(0.1, precision="od") ** 2)
+    assert abs(float(found - exact)) < 8 * mdqr.qd.eps

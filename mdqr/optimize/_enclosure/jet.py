@@ -71,7 +71,6 @@ class Jet(Answers):
 
     __lt__ = __le__ = __gt__ = __ge__ = _compared
     __eq__ = __ne__ = _compared
-    __hash__ = None  # type: ignore[assignment]
 
     def _parts(self, change: Callable[[Ball, int], Ball]) -> Jet:
         """Return a linear function of value and derivatives, called with the axes in front."""

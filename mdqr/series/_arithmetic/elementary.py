@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from operator import add, mul
 from typing import Any, TypeVar
 
 import mdqr
@@ -42,7 +43,8 @@ class Elementary(Answers):
 
     def square(self: _S) -> _S:
         """Return the square."""
-        return self * self  # type: ignore[operator]
+        found: _S = mul(self, self)
+        return found
 
     def sqrt(self: _S) -> _S:
         """Return the square root, starting from the root of the constant term."""
@@ -56,7 +58,9 @@ class Elementary(Answers):
 
     def hypot(self: _S, other: Any) -> _S:
         """Return the root of the sum of two squares."""
-        return (self * self + other * other).sqrt()  # type: ignore[operator]
+        leg: _S = add(mul(self, 0), other)  # a constant is not squared in float64
+        squares: _S = add(self.square(), leg.square())
+        return squares.sqrt()
 
     def exp(self: _S) -> _S:
         """Return the exponential."""

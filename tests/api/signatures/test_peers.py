@@ -214,7 +214,7 @@ def test_defaults_are_those_of_the_peer(pair: str) -> None:
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_options_come_in_the_order_of_the_peer(pair: str) -> None:
-    """What may be given by position stands where the peer has it."""
+    """Positional parameters stand where the peer has them."""
     _, name, function, other = PAIRS[pair]
     ours, theirs = parameters(function), parameters(other)
     assert ours
