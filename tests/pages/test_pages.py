@@ -21,15 +21,17 @@ MEASURED = [
 ]
 
 
-def block(language):
-    """The first block of the README in a language."""
-    found = re.search(rf"^```{language}\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
-    return found[1]
+def blocks(language):
+    """The blocks of the README in a language, one after the other."""
+    found = re.findall(
+        rf"^```{language}\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S
+    )
+    return "".join(found)
 
 
 def test_the_lines_of_the_readme_print_what_it_says(capsys):
-    exec(compile(block("python"), "README.md", "exec"), {})
-    assert capsys.readouterr().out == block("text")
+    exec(compile(blocks("python"), "README.md", "exec"), {})
+    assert capsys.readouterr().out == blocks("text")
 
 
 def test_the_figure_is_drawn_and_never_claims_too_much(tmp_path):
