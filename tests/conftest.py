@@ -16,7 +16,7 @@ from mdqr._precision import PRECISIONS
 # Arrays of 128 values (support/elementwise_cases.py): at least 2,000 in every run, padding aside.
 settings.register_profile(
     "default",
-    max_examples=30,
+    max_examples=20,
     deadline=None,
     derandomize="CI" in os.environ,
     print_blob=True,

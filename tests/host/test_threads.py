@@ -279,7 +279,7 @@ def test_a_call_of_one_thread_does_not_wait_for_a_long_one():
     run("""
 import threading, mdqr
 mdqr.config.set_num_threads(2)
-a = mdqr.random.uniform((900, 900), low=-1, high=1, precision="od", rng=1)
+a = mdqr.random.uniform((500, 500), low=-1, high=1, precision="od", rng=1)
 x = mdqr.random.uniform(10_000, precision="dd", rng=1)
 y = x[:64].reshape(8, 8)
 want = (x * x).limbs.tobytes(), (y @ y).limbs.tobytes()

@@ -35,8 +35,7 @@ COUNT = 1601  # several chunks, and no multiple of a vector
 FEW = 601  # the same for functions that take a hundred times as long as an operation
 VARIANTS = {
     f"{threads} thread{'s' * (threads > 1)}{', flushing' * flushing}": (threads, flushing)
-    for flushing in (False, True)
-    for threads in (1, 3)
+    for threads, flushing in ((1, False), (3, True))
 }
 FIRST = next(iter(VARIANTS))
 
