@@ -19,6 +19,8 @@ from mdqr.approx import _barycentric as barycentric
 from mdqr.linalg._shared.operands import gather
 
 _MOST_ITERATIONS = 30
+_MOST_BITS = 100  # of an exponent that needs no scaling
+_LEAST = -1070
 
 
 @experimental
@@ -114,10 +116,16 @@ class AAA:
                 f"AAA: progress must be None, True for a bar, or callable as "
                 f"progress(stage, done, total); got {type(progress).__name__}"
             )
+        self.errors: np.ndarray = np.zeros(0)
+        self._power = _power_of(data)
+        data = _times_power(data, -self._power)
+        # Data near the least float64 number have the errors of that.
+        rtol = max(rtol, 2.0 ** (_LEAST - self._power)) if self._power else rtol
         with Bar("AAA: ") as bar:
             self._fit(points, data, rtol, most, bar if progress is True else progress or None)
         if clean_up:
             self._clean_up(points, data, spurious)
+        self.errors = np.ldexp(self.errors, self._power)
 
     def _fit(self, x: MDArray, y: MDArray, rtol: float, most: int, report: Reporter | None) -> None:
         largest = float(abs(y).max())
@@ -146,13 +154,15 @@ class AAA:
         self._keep(x[chosen], y[chosen], weights)
 
     def _keep(self, points: MDArray, values: MDArray, weights: MDArray) -> None:
-        self.support_points, self.support_values, self.weights = points, values, weights
+        """Keep the form of values times ``2**-power``."""
+        self.support_points, self._values, self.weights = points, values, weights
+        self.support_values = _times_power(values, self._power)
 
     def _clean_up(self, x: MDArray, y: MDArray, tol: float) -> None:
         poles = self.poles()
         if not len(poles):
             return
-        size = abs(self.support_values).to_numpy()
+        size = abs(self._values).to_numpy()
         with np.errstate(divide="ignore"):
             mean = float(np.exp(np.mean(np.log(size[size > 0])))) if size.any() else 0.0
         near = abs(poles[:, None] - x).min(axis=1)
@@ -174,14 +184,14 @@ class AAA:
         given = mdqr.array(x, precision=self.precision)
         flat = given.ravel()
         finite = np.asarray(mdqr.isfinite(flat))
-        limit = (self.weights * self.support_values).sum() / self.weights.sum()
+        limit = (self.weights * self._values).sum() / self.weights.sum()
         found = mdqr.full(flat.shape, mdqr.nan, precision=self.precision, dtype=self._field(flat))
         found[np.asarray(mdqr.isinf(flat))] = limit
         if finite.any():
             found[finite] = barycentric.values(
-                flat[finite], self.support_points, self.support_values, self.weights
+                flat[finite], self.support_points, self._values, self.weights
             )
-        return found.reshape(given.shape)
+        return _times_power(found, self._power).reshape(given.shape)
 
     def _field(self, x: MDArray) -> type:
         arrays = (x, self.support_points, self.support_values, self.weights)
@@ -193,14 +203,14 @@ class AAA:
 
     def roots(self) -> MDArray:
         """Return the zeros, complex ``(k,)``."""
-        return barycentric.zeros(self.support_points, self.weights * self.support_values)
+        return barycentric.zeros(self.support_points, self.weights * self._values)
 
     def residues(self) -> MDArray:
         """Return the residues at the poles, complex, in their order."""
-        return self._residues(self.poles())
+        return _times_power(self._residues(self.poles()), self._power)
 
     def _residues(self, poles: MDArray) -> MDArray:
-        return barycentric.residues(poles, self.support_points, self.support_values, self.weights)
+        return barycentric.residues(poles, self.support_points, self._values, self.weights)
 
     def __repr__(self) -> str:
         return (
@@ -216,7 +226,9 @@ class AAA:
     def _restored(cls, state: State) -> AAA:
         self = object.__new__(cls)
         names = ("support_points", "support_values", "weights")
-        self._keep(*(state.checked(name, MDArray) for name in names))
+        points, values, weights = (state.checked(name, MDArray) for name in names)
+        self._power = _power_of(values)
+        self._keep(points, _times_power(values, -self._power), weights)
         self.errors = state.checked("errors", np.ndarray)
         self.precision = self.weights.precision
         return self
@@ -245,6 +257,17 @@ def _checked(x: Any, y: Any, precision: PrecisionLike | None) -> tuple[MDArray, 
     if same.any():
         raise ValueError("AAA: two points of x are equal")
     return points, data
+
+
+def _power_of(values: MDArray) -> int:
+    """Return the power of two that values are divided by, where products would leave the range."""
+    power = int(np.frexp(float(abs(values).max()))[1])
+    return power if abs(power) > _MOST_BITS else 0
+
+
+def _times_power(values: MDArray, power: int) -> MDArray:
+    half = power // 2
+    return values * 2.0**half * 2.0 ** (power - half) if power else values
 
 
 def _tolerance(name: str, given: float | None, default: float) -> float:

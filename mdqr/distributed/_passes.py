@@ -191,5 +191,5 @@ def _result(
         inputs.wrap(x[..., 0] if form.is_vector else x),
         inputs.wrap(squares, is_complex=False),
         fit.n,
-        info,  # type: ignore[arg-type]
+        info,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -194,3 +195,17 @@ def test_bad_input(x, y, options, error, message):
 
 def test_floats_are_float64():
     assert AAA([1.0, 2.0], [1.0, 2.0]).precision is mdqr.d
+
+
+@pytest.mark.parametrize("exponent", [-300, 300])
+def test_values_near_the_ends_of_the_range(exponent):
+    x = mdqr.linspace(-1, 1, 100, precision=mdqr.dd)
+    y = mdqr.exp(x) / (x - 1.5) * mdqr.dd(f"1e{exponent}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = mdqr.approx.AAA(x, y)
+    assert len(found.support_points) < 15
+    assert float(abs(found(x) - y).max()) < 1e-21 * float(abs(y).max())
+    poles = found.poles().to_numpy()
+    assert np.min(np.abs(poles - 1.5)) < 1e-15
+    assert mdqr.array_equal(pickle.loads(pickle.dumps(found))(x), found(x))

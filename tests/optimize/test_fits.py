@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -236,3 +237,17 @@ def test_a_minimum_with_a_singular_hessian_has_no_digits(precision):
     found = least_squares(lambda x: (x - center) ** 2, [1.0], precision=precision)
     assert float(abs(found.x[0] - center)) <= found.info.error_bound[0]
     least_squares(lambda x: [(x[0] - center) ** 2, x[1] - x[0]], [1.0, 2.0], precision=precision)
+
+
+def test_no_digits_of_a_flat_minimum_beside_steep_parameters():
+    """The sum is of fourth order in the first parameter, and the valley is curved."""
+
+    def residuals(x):
+        u, v, w = x[0] - 2.5 - mdqr.od(1) / 3, x[1] + 2.375, x[2] - 2.75
+        return [u**2, v + u**2, w + (v * v) / 2, 0.25 + u**4]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mdqr.PrecisionWarning)
+        found = least_squares(residuals, [2.703125, -2.6130, 2.941], precision="dd", max_nfev=100)
+    exact = mdqr.stack([2.5 + mdqr.od(1) / 3, mdqr.od(-2.375), mdqr.od(2.75)])
+    assert (abs(found.x - exact).to_numpy() <= found.info.error_bound).all()

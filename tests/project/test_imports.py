@@ -126,6 +126,7 @@ SMALLER_FILES = {
     "mdqr/_backend/cuda/floats/signs.py": "one kernel, one module",
     "mdqr/_backend/cuda/held.py": "one kernel, one module",
     "mdqr/_backend/cuda/products/operands.py": "what the products of both kinds share",
+    "mdqr/optimize/_model/points.py": "work on limbs that the model and the solver share",
     "mdqr/_backend/host/values.py": "one call, before any array is looked at",
     "mdqr/_backend/sources.py": "the build reads the digest, too",
     "mdqr/_functions/scales/angles.py": "functions of one line, with their docstrings",

@@ -9,6 +9,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._precision import Precision
+from mdqr.optimize._model.points import leading
 
 
 class Box(NamedTuple):
@@ -56,7 +57,7 @@ class Box(NamedTuple):
         """Return the side, 1 or -1, on which a parameter can be changed by `reach`."""
         if not self.bounded:
             return np.ones(x.shape[0])
-        near = x.to_numpy()
+        near = leading(x)
         above, below = self.high - near, near - self.low
         return np.where((above < reach) & (above < below), -1.0, 1.0)
 

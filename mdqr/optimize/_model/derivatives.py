@@ -22,6 +22,7 @@ from mdqr._precision import Precision
 from mdqr.optimize._model.box import Box
 from mdqr.optimize._model.function import Function
 from mdqr.optimize._model.noise import Noise
+from mdqr.optimize._model.points import displaced, leading, quotient, root_power, times_powers
 
 _HALF = 6  # points on a side of a central difference
 _SHORTER = 4  # lengths of central differences that are tried
@@ -35,9 +36,10 @@ class Jacobian(NamedTuple):
 
 
 class Curvature(NamedTuple):
-    """Second derivatives: a weighted sum over the residuals, ``(n, n)``, and its errors.
+    """Second derivatives by parameters in units of their sizes, of which none is out of range.
 
-    `diagonal` has the moduli of second derivatives of each residual by one parameter, ``(m, n)``.
+    A weighted sum over the residuals, ``(n, n)``, and its errors; `diagonal` has the moduli of
+    second derivatives of each residual by one parameter, ``(m, n)``.
     """
 
     sums: MDArray
@@ -62,16 +64,13 @@ class Differences:
     ) -> tuple[MDArray, Jacobian]:
         """Return the residuals and their Jacobian, by forward differences."""
         self.njev += 1
-        steps = sizes * _power(unit, 1, 2)
+        steps = sizes * root_power(unit, 1, 2)
         steps = steps * self.box.signs(x, steps)
-        moved = x + mdqr.array(np.diag(steps), precision=x.precision)
+        points, lengths = displaced(x, steps, first=r is None)
+        values = self.function.at_all(points, x.precision)
         if r is None:
-            values = self.function.at_all(mdqr.concatenate([x[None], moved]), x.precision)
             r, values = values[0], values[1:]
-        else:
-            values = self.function.at_all(moved, x.precision)
-        lengths = _diagonal(moved) - x
-        found = ((values - r) / lengths[:, None]).T
+        found = quotient(values - r, lengths, steps).T
         return r, Jacobian(found, 2.0 * np.asarray(noise)[..., None] / np.abs(steps))
 
     def near(
@@ -79,7 +78,7 @@ class Differences:
     ) -> tuple[MDArray, np.ndarray]:
         """Return the residuals and their Jacobian in float64; x is in dd."""
         self.njev += 1
-        steps = sizes * _power(unit, 1, 2)
+        steps = sizes * root_power(unit, 1, 2)
         steps = steps * self.box.signs(x, steps)
         n, first = x.shape[0], int(r is None)
         moves = np.zeros((first + n, n))
@@ -100,7 +99,7 @@ class Differences:
         """
         self.njev += 1
         best: Jacobian | None = None
-        h = sizes * _power(unit, 1, 2 * _HALF + 1)
+        h = sizes * root_power(unit, 1, 2 * _HALF + 1)
         for _ in range(_SHORTER):
             found = self._central(x, h, noise)
             if found is not None:
@@ -114,7 +113,7 @@ class Differences:
 
     def _central(self, x: MDArray, h: np.ndarray, noise: np.ndarray) -> Jacobian | None:
         """Return the Jacobian by differences over h, None where these leave the box."""
-        order, n, near = 2 * _HALF, x.shape[0], x.to_numpy()
+        order, n, near = 2 * _HALF, x.shape[0], leading(x)
         if np.any(near - _HALF * h < self.box.low) or np.any(near + _HALF * h > self.box.high):
             return None
         offsets = np.concatenate([np.arange(1, _HALF + 1), -np.arange(1, _HALF + 1)])
@@ -130,28 +129,42 @@ class Differences:
             for half in (_HALF, _HALF - 1, _HALF - 2)
         )
         # Errors of formulas of rising order fall by the factor of their differences.
-        last, before = np.abs((found - lower).to_numpy()), np.abs((lower - lowest).to_numpy())
+        last, before = np.abs(leading(found - lower)), np.abs(leading(lower - lowest))
         factor = np.divide(last, before, out=np.zeros_like(last), where=before > 0)
         factor = np.minimum(factor, 0.9)
         errors = 2.0 * last * np.maximum(1.0, factor / (1.0 - factor)) + 2.0 * noise[:, None] / h
         return Jacobian(found, np.where(np.isfinite(errors), errors, np.inf))
 
     def second(
-        self, x: MDArray, r: MDArray, sizes: np.ndarray, unit: float
+        self, x: MDArray, r: MDArray | None, sizes: np.ndarray, unit: float
     ) -> tuple[MDArray, tuple[np.ndarray, np.ndarray], np.ndarray]:
-        """Return second derivatives ``(pairs, m)``, the pairs ``j <= k``, and the steps."""
+        """Return second derivatives ``(pairs, m)``, the pairs ``j <= k``, and the steps.
+
+        These, and what derivatives are taken by, are in units of `sizes`.
+        """
         n = x.shape[0]
-        steps = sizes * _power(unit, 1, 3)
+        steps = sizes * root_power(unit, 1, 3)
         steps = steps * self.box.signs(x, 2.0 * steps)
         rows, columns = np.triu_indices(n)
-        moves = np.zeros((n + rows.size, n))
-        moves[np.arange(n), np.arange(n)] = steps
-        np.add.at(moves, (n + np.arange(rows.size), rows), steps[rows])
-        np.add.at(moves, (n + np.arange(rows.size), columns), steps[columns])
-        points = x + mdqr.array(moves, precision=x.precision)
+        moves = np.zeros((1 + n + rows.size, n))
+        single, double = moves[1 : n + 1], moves[n + 1 :]
+        single[np.arange(n), np.arange(n)] = steps
+        double[:] = single[rows] + single[columns]
+        points = x + mdqr.array(moves[r is not None :], precision=x.precision)
         values = self.function.at_all(points, x.precision)
-        single, double = values[:n] - r, values[n:] - r
-        found = (double - single[rows] - single[columns]) / (steps[rows] * steps[columns])[:, None]
+        if r is None:
+            r, values = values[0], values[1:]
+        steps = steps / sizes
+        lengths = (steps[rows] * steps[columns])[:, None]
+        if x.precision is mdqr.dd:
+            # Leading limbs cancel, as in `near`.
+            limbs = values.limbs - r.limbs[:, None]
+            twice = limbs[:, n:] - limbs[:, rows] - limbs[:, columns]
+            found = mdqr.array((twice[0] + twice[1]) / lengths, precision=mdqr.d)
+        else:
+            once = values[:n] - r
+            change = values[n:] - r - once[rows] - once[columns]
+            found = times_powers(change, 1.0 / lengths)
         return found, (rows, columns), steps
 
     def deviation(
@@ -161,15 +174,18 @@ class Differences:
         return np.zeros(jacobian.shape)
 
     def curvature(
-        self, x: MDArray, r: MDArray, weights: MDArray, sizes: np.ndarray, noise: Noise
+        self, x: MDArray, r: MDArray | None, weights: MDArray, sizes: np.ndarray, noise: Noise
     ) -> Curvature:
         """Return ``sum_i weights_i r_i''``."""
         found, (rows, columns), steps = self.second(x, r, sizes, noise.unit)
         n = x.shape[0]
-        sums, moduli = found @ weights, np.abs(weights.to_numpy())
+        near, moduli = np.abs(leading(found)), np.abs(leading(weights))
+        if found.precision is mdqr.d:
+            sums = mdqr.array(leading(found) @ leading(weights), precision=mdqr.d)
+        else:
+            sums = found @ weights
         place = np.empty((n, n), dtype=int)
         place[rows, columns] = place[columns, rows] = np.arange(rows.size)
-        near = np.abs(found.to_numpy())
         # The next term of the series, as if third derivatives were of the size of the second ones.
         errors = noise.unit ** (1 / 3) * (near @ moduli)[place]
         errors += 4.0 * (moduli @ noise.absolute) / np.abs(steps[:, None] * steps)
@@ -194,7 +210,7 @@ class Given(Differences):
         if r is None:
             r = self.function.at(x, x.precision)
         found = self._at(x)
-        errors = 16.0 * max(unit, x.precision.eps) * np.abs(found.to_numpy())
+        errors = 16.0 * max(unit, x.precision.eps) * np.abs(leading(found))
         return r, Jacobian(found, errors)
 
     def near(
@@ -202,7 +218,7 @@ class Given(Differences):
     ) -> tuple[MDArray, np.ndarray]:
         """Return the residuals and the caller's Jacobian in float64."""
         r, found = self.jacobian(x, r, sizes, unit)
-        return r, found.values.to_numpy()
+        return r, leading(found.values)
 
     def central(
         self, x: MDArray, sizes: np.ndarray, unit: float, noise: np.ndarray
@@ -219,27 +235,27 @@ class Given(Differences):
         if found is None:
             _, found = differences.jacobian(x, None, sizes, noise.unit, noise.absolute)
             found = found._replace(
-                errors=found.errors + 2.0**10 * noise.unit**0.5 * np.abs(jacobian.to_numpy())
+                errors=found.errors + 2.0**10 * noise.unit**0.5 * np.abs(leading(jacobian))
             )
-        wrong = np.abs((found.values - jacobian).to_numpy())
+        wrong = np.abs(leading(found.values - jacobian))
         # The Hessian comes from the wrong Jacobian, too.
         return np.where(wrong > 8.0 * found.errors, 2.0 * wrong, 0.0)
 
     def curvature(
-        self, x: MDArray, r: MDArray, weights: MDArray, sizes: np.ndarray, noise: Noise
+        self, x: MDArray, r: MDArray | None, weights: MDArray, sizes: np.ndarray, noise: Noise
     ) -> Curvature:
         """Return ``sum_i weights_i r_i''`` by differences of ``J^T weights``."""
-        steps = sizes * _power(noise.unit, 1, 2)
+        steps = sizes * root_power(noise.unit, 1, 2)
         steps = steps * self.box.signs(x, steps)
-        moved = x + mdqr.array(np.diag(steps), precision=x.precision)
+        moved, lengths = displaced(x, steps, first=False)
         jacobian = self._at(x)
         base = jacobian.T @ weights
-        lengths = _diagonal(moved) - x
         rows = [(self._at(point).T @ weights - base) for point in moved]
-        found = mdqr.stack(rows) / lengths[:, None]
-        products = np.abs(jacobian.to_numpy()).T @ np.abs(weights.to_numpy())
-        errors = 16.0 * noise.unit**0.5 * (products / sizes[:, None] + np.abs(found.to_numpy()))
-        diagonal = np.zeros((r.shape[0], x.shape[0]))
+        found = times_powers(quotient(mdqr.stack(rows), lengths, steps), sizes)
+        found = times_powers(found, sizes[:, None])
+        products = (np.abs(leading(jacobian)).T @ np.abs(leading(weights))) * sizes
+        errors = 16.0 * noise.unit**0.5 * (products + np.abs(leading(found)))
+        diagonal = np.zeros((weights.shape[0], x.shape[0]))
         return Curvature((found + found.T) * 0.5, diagonal, errors + errors.T)
 
     def _at(self, x: MDArray) -> MDArray:
@@ -262,16 +278,6 @@ class Given(Differences):
                 f"{x.to_numpy().tolist()}; correct it, or leave it out for differences"
             )
         return found if self.function.scale == 1.0 else found * self.function.scale
-
-
-def _power(unit: float, over: int, under: int) -> float:
-    """Return the power of two next to ``unit**(over / under)``."""
-    return float(2.0 ** round(np.log2(unit) * over / under))
-
-
-def _diagonal(a: MDArray) -> MDArray:
-    index = np.arange(a.shape[0])
-    return a[index, index]
 
 
 @cache

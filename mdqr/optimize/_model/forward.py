@@ -18,6 +18,7 @@ from mdqr.optimize._model.box import Box
 from mdqr.optimize._model.derivatives import Curvature, Given
 from mdqr.optimize._model.function import Function
 from mdqr.optimize._model.noise import Noise
+from mdqr.optimize._model.points import leading
 from mdqr.series import PowerSeries
 
 # Rounding errors of a coefficient, in units of the function's own.
@@ -49,7 +50,7 @@ class Forward(Given):
         self._values, self._weighted = values, weighted
 
     def curvature(
-        self, x: MDArray, r: MDArray, weights: MDArray, sizes: np.ndarray, noise: Noise
+        self, x: MDArray, r: MDArray | None, weights: MDArray, sizes: np.ndarray, noise: Noise
     ) -> Curvature:
         """Return ``sum_i weights_i r_i''`` from series of degree 2."""
         n = x.shape[0]
@@ -63,7 +64,7 @@ class Forward(Given):
             found = mdqr.concatenate([found.real, found.imag], axis=-1)
         found = found * self.function.scale
         sums = mdqr.zeros((n, n), precision=x.precision)
-        total, near = found @ weights, np.abs(found.to_numpy()) @ np.abs(weights.to_numpy())
+        total, near = found @ weights, np.abs(leading(found)) @ np.abs(leading(weights))
         index = np.arange(n)
         sums[index, index] = total[:n] * 2
         sums[rows, columns] = sums[columns, rows] = total[n:] - total[rows] - total[columns]
@@ -71,8 +72,7 @@ class Forward(Given):
         errors[index, index] = 2.0 * near[:n]
         errors[rows, columns] = errors[columns, rows] = near[n:] + near[rows] + near[columns]
         unit = _AMPLIFIED * max(noise.unit, x.precision.eps)
-        lengths = sizes[:, None] * sizes
-        return Curvature(sums / lengths, np.zeros((r.shape[0], n)), unit * errors / lengths)
+        return Curvature(sums, np.zeros((weights.shape[0], n)), unit * errors)
 
     def _derivatives(self, x: MDArray, precision: Precision) -> MDArray:
         return self._along(x.astype(precision), np.eye(x.shape[0]), 1).T

@@ -10,6 +10,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._precision import Precision
+from mdqr.optimize._model.points import leading
 
 # Values of one call at two shapes of parameters agree but for so many units of the last place.
 _SAME = 2.0**12
@@ -122,7 +123,7 @@ class Function:
         """Return True if single calls give the same values, so that rows belong to points."""
         some = sorted({0, points.shape[0] // 2, points.shape[0] - 1})
         found, single = found[some], self._one_by_one(points[some], precision)
-        difference, size = abs(found - single).to_numpy(), abs(single).to_numpy()
+        difference, size = leading(abs(found - single)), leading(abs(single))
         with np.errstate(invalid="ignore"):
             near = difference <= _SAME * precision.eps * np.max(size, axis=-1, keepdims=True)
         return bool(np.all(near | ~np.isfinite(size)))

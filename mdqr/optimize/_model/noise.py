@@ -15,6 +15,7 @@ from mdqr._array.array import MDArray
 from mdqr._precision import Precision
 from mdqr.optimize._model.box import Box
 from mdqr.optimize._model.function import Function
+from mdqr.optimize._model.points import leading
 
 ORDER = 5
 GOLDEN = 0.618034  # its multiples, modulo 1, are far apart
@@ -51,9 +52,9 @@ def measure(
     difference = r
     for _ in range(ORDER):
         difference = difference[1:] - difference[:-1]
-    rough = np.abs(difference.to_numpy()[0])
-    near = r.to_numpy()
-    slope = np.abs((r[ORDER] - r[0]).to_numpy()) / (ORDER * h)
+    rough = np.abs(leading(difference)[0])
+    near = leading(r)
+    slope = np.abs(leading(r[ORDER] - r[0])) / (ORDER * h)
     size = np.max(np.abs(near), axis=0) + slope
     if not np.isfinite(rough).all():
         return Noise(precision.eps * np.nan_to_num(size), precision.eps)
@@ -62,17 +63,3 @@ def measure(
     unit = max(unit, precision.eps)
     floor = (unit if unit > EXPECTED * precision.eps else precision.eps) * size
     return Noise(np.maximum(rough / 4.0, 4.0 * floor), unit)
-
-
-def sizes_of(x: MDArray, before: np.ndarray | None = None) -> np.ndarray:
-    """Return by how much parameters may be changed: their size, float64 powers of two.
-
-    A parameter that comes near zero keeps a quarter of the size that it had; one that starts
-    there counts as 1.
-    """
-    near = np.abs(x.to_numpy())
-    if before is None:
-        near = np.where(near > 0, near, 1.0)
-    else:
-        near = np.maximum(near, before * 0.25)
-    return np.asarray(np.exp2(np.floor(np.log2(near))))

@@ -13,17 +13,16 @@ from mdqr._errors import warn_of_precision
 from mdqr._pickles import State
 from mdqr._precision import Precision
 from mdqr._stability import experimental
-from mdqr.linalg._shared.info import Info
 from mdqr.optimize._batch.algebra import inverses
 from mdqr.optimize._batch.problems import Problems
 from mdqr.optimize._batch.solve import Outcome, solve
-from mdqr.optimize._public.result import OptimizeResult
+from mdqr.optimize._public.result import FitStatistics, OptimizeResult
 
 _FOUND = "Newton's steps have fallen to the rounding errors in all problems."
 
 
 @experimental
-class BatchInfo(Info):
+class BatchInfo(FitStatistics):
     """Quality and statistics of a batch of fits; arrays have the shape of the batch in front.
 
     Attributes

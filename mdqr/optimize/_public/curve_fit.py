@@ -403,7 +403,9 @@ def _covariance(result: OptimizeResult, absolute: bool, precision: Precision) ->
             return pcov
         warn_of_precision(
             f"optimize.{NAME}",
-            "the covariance of the parameters is not determined by as many observations "
+            "the covariance of the parameters is out of the range of float64: give them other units"
+            if result.jac.shape[0] > n or absolute
+            else "the covariance of the parameters is not determined by as many observations "
             "as parameters",
             precision=precision,
         )

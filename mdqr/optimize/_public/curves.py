@@ -98,7 +98,7 @@ def fit_curves(
     )
     info: BatchInfo = result.info
     found = CurveFitResult(result.x, info.covariance(scaled=not absolute))
-    found.info, found.result = info, result  # type: ignore[assignment]
+    found.info, found.result = info, result
     found.absolute_sigma = absolute
     return found
 

@@ -18,6 +18,7 @@ from mdqr.linalg._shared.info import Info, WithInfo
 from mdqr.linalg._shared.operands import gather
 from mdqr.optimize._enclosure.krawczyk import Unproven
 from mdqr.optimize._model.box import Box, box_of
+from mdqr.optimize._model.points import norms_of
 from mdqr.optimize._public.result import OptimizeResult
 from mdqr.optimize._solver.active_set import (
     Search,
@@ -59,8 +60,8 @@ NNLSResult.__module__ = "mdqr.optimize"
 def nnls(
     A: Any,
     b: Any,
-    *,
     maxiter: int | None = None,
+    *,
     precision: PrecisionLike | None = None,
     progress: Progress = None,
 ) -> NNLSResult:
@@ -216,11 +217,11 @@ def lsq_linear(
     free = np.asarray(found.mask * gradient >= 0) | (found.mask == 0)
     return OptimizeResult(
         x=found.x,
-        fun=r.astype(work),
+        fun=_as_given(r.astype(work), len(A)),
         cost=((r * r).sum() * 0.5).astype(work),
         optimality=float(np.max(np.abs(gradient[free]), initial=0.0)),
-        active_mask=found.mask,
-        unbounded_sol=found.x if not box.bounded else _unbounded(system, work),
+        active_mask=found.mask.copy(),
+        unbounded_sol=found.x.copy() if not box.bounded else _unbounded(system, work),
         nit=found.steps,
         status=int(found.converged),
         success=found.converged,
@@ -252,6 +253,11 @@ def _system(name: str, A: Any, b: Any, precision: PrecisionLike | None) -> tuple
         right = mdqr.concatenate([right.real, right.imag])
     none = mdqr.zeros(a.shape[1], precision=top)
     return System(a, right, none, none), work
+
+
+def _as_given(r: MDArray, m: int) -> MDArray:
+    """Return the residuals of m equations, complex ones from their parts."""
+    return r if r.shape[0] == m else r[:m] + r[m:] * 1j
 
 
 def _solved(
@@ -317,7 +323,6 @@ def _unbounded(system: System, work: Precision) -> MDArray:
 def _condition(a: MDArray, free: np.ndarray) -> float:
     """Return the condition number of the columns of free variables, scaled to unit norm."""
     near = a.to_numpy()[:, free]
-    norms = np.linalg.norm(near, axis=0)
     if not near.size:
         return 1.0
-    return float(np.linalg.cond(near / norms)) if np.all(norms > 0) else np.inf
+    return float(np.linalg.cond(near / norms_of(near))) if near.any(axis=0).all() else np.inf

@@ -12,10 +12,10 @@ from mdqr._array.array import MDArray
 from mdqr._functions.statistics.student import t_quantile
 from mdqr._precision import PRECISIONS, Precision
 from mdqr._stability import experimental
-from mdqr.optimize._model.box import box_of
+from mdqr.optimize._model.box import box_of, numbers
 from mdqr.optimize._model.derivatives import Differences
 from mdqr.optimize._model.function import Function
-from mdqr.optimize._model.noise import sizes_of
+from mdqr.optimize._model.points import sizes_of
 
 
 @experimental
@@ -55,11 +55,13 @@ def predicted(
     """Return a prediction; `deviation` is the standard deviation of new observations."""
     if not callable(f):
         raise TypeError(f"predict: `f` must be callable; got {type(f).__name__}")
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"predict: `level` must be between 0 and 1; got {level!r}")
+    if not isinstance(level, (float, int, np.floating)) or not 0.0 < level < 1.0:
+        raise ValueError(f"predict: `level` must be a number between 0 and 1; got {level!r}")
     x: Any = xdata
     if isinstance(xdata, (list, tuple, range, MDArray, np.ndarray)):
-        x = mdqr.array(xdata, precision=PRECISIONS[-1])
+        x = numbers("predict", "xdata", xdata, PRECISIONS[-1])
+        if not x.size:
+            raise ValueError("predict: `xdata` is empty; give the places of the predictions")
     p = popt.precision
     wide, n = p.next, popt.shape[0]
 

@@ -64,7 +64,7 @@ def result_of(
         status=outcome.status,
         success=outcome.status > 0,
         message=message,
-        info=_info(problem, outcome, x, (jacobian, r), data_errors, total),
+        info=_info(problem, outcome, x, (jacobian.copy(), r.copy()), data_errors, total),
     )
     _warn(problem, outcome, result, message)
     return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -12,9 +13,11 @@ from mdqr._array.array import MDArray
 from mdqr._pickles import State
 from mdqr._precision import Precision
 from mdqr._stability import experimental
-from mdqr.linalg import LinAlgError, lstsq
 from mdqr.linalg._shared.info import Info
+from mdqr.optimize._model.box import numbers
+from mdqr.optimize._model.points import norms_of
 from mdqr.optimize._public.predict import Prediction, predicted
+from mdqr.optimize._public.statistics import statistics_of
 
 
 @experimental
@@ -56,6 +59,19 @@ class OptimizeResult(dict[str, Any]):
         except KeyError:
             raise AttributeError(f"a fit has no attribute {name!r}") from None
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        try:
+            del self[name]
+        except KeyError:
+            raise AttributeError(f"a fit has no attribute {name!r}") from None
+
+    def copy(self) -> OptimizeResult:
+        """Return a result with the same items."""
+        return type(self)(self)
+
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self})
 
@@ -73,8 +89,27 @@ class OptimizeResult(dict[str, Any]):
         )
 
 
+class FitStatistics(Info, ABC):
+    """What the reports on a fit and on a batch of fits have in common."""
+
+    noise: Any
+
+    @property
+    @abstractmethod
+    def residual_std(self) -> Any:
+        """Residual standard deviation."""
+
+    @abstractmethod
+    def standard_errors(self) -> Any:
+        """Return the standard errors of the parameters."""
+
+    @abstractmethod
+    def covariance(self, *, scaled: bool = True) -> Any:
+        """Return the covariance matrix of the parameters."""
+
+
 @experimental
-class FitInfo(Info):
+class FitInfo(FitStatistics):
     """Quality and statistics of a fit.
 
     Attributes
@@ -147,14 +182,14 @@ class FitInfo(Info):
 
     def _condition(self) -> float:
         a = self._linearised[0].to_numpy()
-        norms = np.sqrt(np.sum(a**2, axis=0))
-        if not np.all(norms > 0) or not np.isfinite(norms).all():
+        norms = norms_of(a)
+        if not np.all(np.any(a, axis=0)) or not np.isfinite(norms).all():
             return np.inf
         s = np.linalg.svd(a / norms, compute_uv=False)
         return float(s[0] / s[-1]) if s[-1] > 0 and len(s) == a.shape[1] else np.inf
 
     def _solved(self) -> Any:
-        """Return the report of the least-squares problem that the Jacobian makes at the minimum.
+        """Return the statistics of the least-squares problem that the Jacobian makes there.
 
         Raises
         ------
@@ -163,11 +198,7 @@ class FitInfo(Info):
         """
         if self._statistics is None:
             a, r = self._linearised
-            if a.shape[0] < a.shape[1]:
-                raise LinAlgError("there are fewer residuals than parameters")
-            # The solution is near ones: one near zero would be refined for its relative error.
-            right = a @ mdqr.ones(a.shape[1], precision=self.precision or a.precision) - r
-            self._statistics = lstsq(a, right, max_condition=np.inf, precision=self.precision).info
+            self._statistics = statistics_of(a, r, self.precision or a.precision)
         return self._statistics
 
     @property
@@ -268,9 +299,14 @@ class CurveFitResult(_Fields):
         All that `least_squares` returns.
     """
 
-    info: FitInfo
+    info: FitStatistics
     result: OptimizeResult
     absolute_sigma: bool = False
+
+    def _replace(self, **fields: Any) -> CurveFitResult:
+        replaced: CurveFitResult = super()._replace(**fields)
+        replaced.__dict__.update(self.__dict__)
+        return replaced
 
     def predict(
         self, f: Callable[..., Any], xdata: Any, *, level: float = 0.95, sigma: Any = 1
@@ -299,12 +335,14 @@ class CurveFitResult(_Fields):
         Raises
         ------
         TypeError, ValueError
-            If `f` cannot be called or is complex, `level` is not between 0 and 1, or the fit is a
-            batch.
+            If `f` cannot be called or is complex, `xdata` is empty, `level` is not between 0 and 1,
+            `sigma` is negative, or the fit is a batch.
         """
         if self.popt.ndim > 1:
             raise ValueError("predict: a batch of fits has no bands; fit the data sets one by one")
-        new = mdqr.array(sigma, precision=self.popt.precision)
+        new = numbers("predict", "sigma", sigma, self.popt.precision)
+        if new.is_complex or not bool(((new >= 0) & mdqr.isfinite(new)).all()):
+            raise ValueError("predict: `sigma` must not be negative, and finite")
         degrees = self.result.fun.size - self.popt.size
         if self.absolute_sigma:
             return predicted(f, xdata, self.popt, self.pcov, new, np.inf, level)

@@ -72,7 +72,7 @@ class _Variables:
 def root(
     fun: Callable[..., Any],
     x0: Any,
-    args: tuple[Any, ...] = (),
+    args: Any = (),
     method: str = "auto",
     jac: Any = None,
     tol: float | None = None,
@@ -94,12 +94,12 @@ def root(
         The starting point, ``(n,)`` or a number. Where it is complex the unknowns are; `fun` must
         be analytic then.
     args : tuple, optional
-        More arguments of `fun` and `jac`.
+        More arguments of `fun` and `jac`; one that is no tuple is the only one.
     method : {"auto", "hybr", "lm"}, optional
         All are one method.
-    jac : callable or "series", optional
-        Called as `fun`; returns the Jacobian ``(n, n)``. See `least_squares`; of complex unknowns
-        "series" or None.
+    jac : callable, bool or "series", optional
+        Called as `fun`; returns the Jacobian ``(n, n)``. True if `fun` returns the pair of its
+        values and the Jacobian. See `least_squares`; of complex unknowns "series" or None.
     tol : None, optional
         Only None: the tolerance follows from the precision.
     callback : callable, optional
@@ -164,6 +164,9 @@ def root(
     start, work, is_complex = _start(name, x0, precision)
     unknowns = _Variables(start, is_complex=is_complex)
 
+    args = args if isinstance(args, tuple) else (args,)
+    fun, jac = _split(name, fun, jac)
+
     def values(b: Any, _: Precision) -> Any:
         return fun(unknowns.joined(b), *args)
 
@@ -191,6 +194,23 @@ def root(
     )
     _check_count(name, function, start.size, is_complex=is_complex)
     return _result(problem, find(problem, unknowns.parts.astype(mdqr.dd)), unknowns)
+
+
+def _split(name: str, fun: Callable[..., Any], jac: Any) -> tuple[Callable[..., Any], Any]:
+    """Return a function and its Jacobian, which ``jac=True`` says that `fun` returns, too."""
+    if jac is not True:
+        return fun, None if jac is False else jac
+
+    def part(k: int) -> Callable[..., Any]:
+        def called(x: Any, *args: Any) -> Any:
+            found = fun(x, *args)
+            if not isinstance(found, (tuple, list)) or len(found) != 2:
+                raise ValueError(f"{name}: with jac=True `fun` must return (values, Jacobian)")
+            return found[k]
+
+        return called
+
+    return part(0), part(1)
 
 
 def _check_options(name: str, fun: Any, method: Any, tol: Any, options: Any) -> None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr.optimize._model.noise import sizes_of
+from mdqr.optimize._model.points import leading, norms_of, sizes_of
 from mdqr.optimize._solver.problem import Point, Problem
 
 _FIRST_ATTEMPT = 1e-2  # gain of the sum, relative to it, at which Newton's method is tried
@@ -81,7 +81,7 @@ class Descent:
         while self._damping < _LARGEST_DAMPING:
             step = system.step(self._damping)
             x = problem.box.clip(point.x + step)
-            moved = (x - point.x).to_numpy()
+            moved = leading(x - point.x)
             if not np.any(np.abs(moved) > _SMALL * self._sizes * 2.0**-50):
                 return None
             predicted = system.gain(moved)
@@ -147,8 +147,8 @@ class Descent:
     def _solved(self, x: MDArray, r: MDArray, jacobian: np.ndarray) -> MDArray | None:
         """Return the point with its linear parameters at their minimum."""
         a = jacobian[:, self._linear]
-        norms = _norms(a)
-        change = np.linalg.lstsq(a / norms, -r.to_numpy(), rcond=_RANK)[0] / norms
+        norms = norms_of(a)
+        change = np.linalg.lstsq(a / norms, -leading(r), rcond=_RANK)[0] / norms
         if not np.isfinite(change).all():
             return None
         x = x.copy()
@@ -163,7 +163,7 @@ class _Linearised:
         self, problem: Problem, point: Point, before: np.ndarray, linear: list[int]
     ) -> None:
         r, a = _with_loss(problem, point)
-        norms = _norms(a)
+        norms = norms_of(a)
         self.norms = norms = np.maximum(norms, before)
         if problem.x_scale is not None:
             norms = 1.0 / problem.x_scale
@@ -209,8 +209,8 @@ def _with_loss(problem: Problem, point: Point) -> tuple[np.ndarray, np.ndarray]:
     r, a = point.r, point.jacobian
     weighted, curvature = problem.loss.weights(r, problem.function.scale)
     if curvature is None:
-        return r.to_numpy(), a
-    w, c, near = weighted.to_numpy(), curvature.to_numpy(), r.to_numpy()
+        return leading(r), a
+    w, c, near = leading(weighted), leading(curvature), leading(r)
     first = np.divide(w, near, out=np.ones_like(w), where=near != 0)
     # Triggs' correction, and no negative curvatures, as in SciPy.
     root = np.sqrt(np.maximum(c, 2.0**-52 * first))
@@ -222,11 +222,3 @@ def _free(problem: Problem, point: Point, a: np.ndarray, r: np.ndarray) -> np.nd
     mask = problem.box.mask(point.x)
     gradient = a.T @ r
     return ~(((mask < 0) & (gradient > 0)) | ((mask > 0) & (gradient < 0)))
-
-
-def _norms(a: np.ndarray) -> np.ndarray:
-    """Return the 2-norms of columns without overflow, 1 for columns of zeros."""
-    largest = np.max(np.abs(a), axis=0, initial=0.0)
-    largest = np.where(largest > 0, largest, 1.0)
-    norms = largest * np.sqrt(np.sum((a / largest) ** 2, axis=0))
-    return np.where(norms > 0, norms, 1.0)

@@ -7,6 +7,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr.optimize._model.noise import Noise
+from mdqr.optimize._model.points import leading
 from mdqr.optimize._solver.problem import Problem
 
 # Second differences beyond so many rounding errors are second derivatives.
@@ -48,7 +49,7 @@ def _vanish(
     zero = np.zeros((n, n), dtype=bool)
     if not bool(mdqr.isfinite(found).all()):
         return zero
-    differences = np.abs(found.to_numpy()) * np.abs(steps[rows] * steps[columns])[:, None]
+    differences = np.abs(leading(found)) * np.abs(steps[rows] * steps[columns])[:, None]
     flat = np.all(differences <= _CERTAIN * noise.absolute, axis=-1)
     zero[rows, columns] = zero[columns, rows] = flat
     return zero

@@ -9,41 +9,25 @@ in the precision of the first stage.
 
 from __future__ import annotations
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 
 import mdqr
 from mdqr._array.array import MDArray
-from mdqr._errors import PrecisionWarning
 from mdqr._precision import Precision
-from mdqr.linalg import LinAlgError, cholesky, inv
 from mdqr.optimize._model.derivatives import Jacobian
-from mdqr.optimize._model.noise import Noise, measure, sizes_of
+from mdqr.optimize._model.noise import Noise, measure
+from mdqr.optimize._model.points import leading, sizes_of, times_powers
+from mdqr.optimize._solver.inverse import Inverse, Secant, inverted, with_unit_diagonal
 from mdqr.optimize._solver.problem import Point, Problem
 
 _MOST_STEPS = 40
 _SLOW = 2.0**-4  # factor of the error in a step that a new Hessian is to improve
 _BASIN = 2.0**-30
-
-
-class Inverse(NamedTuple):
-    """The inverse of a Hessian whose rows and columns are scaled by powers of two."""
-
-    values: MDArray
-    near: np.ndarray
-    scale: np.ndarray
-    second: np.ndarray
-
-    def times(self, gradient: MDArray) -> MDArray:
-        """Return the inverse times a gradient."""
-        scaled = gradient * self.scale
-        return (self.values.astype(gradient.precision) @ scaled) * self.scale
-
-    def moduli_times(self, gradient: np.ndarray) -> np.ndarray:
-        """Return the moduli of the inverse times a float64 vector."""
-        return np.asarray((np.abs(self.near) @ (gradient * self.scale)) * self.scale)
+_FELL = 2.0**-4
+_WIDER = 16.0  # how many error bounds away the Hessian is looked at again
+_FAR = 2.0**-30  # an error of x, relative to it, about that of second differences in dd
 
 
 class Minimum(NamedTuple):
@@ -111,8 +95,9 @@ class _Iteration:
         self._place: _Place | None = None
         self._noise = Noise(np.zeros(point.r.shape[0]), 0.0)
         self._measured: Precision | None = None
-        self._step = np.zeros(0)
-        self._way = 0.0
+        self._step = self._before = np.zeros(0)
+        self._secant = Secant()
+        self._way, self._moves = 0.0, 0
         # Precision and rounding errors of the first stage; what a step multiplies the error by; and
         # the error, relative to x, that is expected.
         self._first: tuple[Precision, Noise] | None = None
@@ -133,18 +118,21 @@ class _Iteration:
                 return False
             if self._inverse is None or self._pays(target):
                 self._inverse, self._way, self._rate = self._inverted(place), 0.0, 0.0
-                age = 0
+                age, self._secant = 0, Secant()
             if self._inverse is None:
                 return False
-            step = self._inverse.times(-place.gradient)
-            self._step = step.to_numpy()
+            step = self._secant.corrected(self._inverse.times(-place.gradient), place.gradient)
+            before, self._step = self._step, leading(step)
+            self._before = np.abs(before)
             size = float(np.max(np.abs(self._step) / self._sizes[self._free], initial=0.0))
             grows = size > self._basin and size > 0.5 * previous
             if not np.isfinite(size) or grows or size > 0.5:
                 return False
             self.history.append(size)
             stays = size < self._basin and size > 0.25 * previous
-            if size <= target or self._is_noise() or (stays and age == 1):
+            # The first step makes residuals that depend on each other fit, whatever its size.
+            noise = self._moves > 0 and self._is_noise()
+            if size <= target or noise or (stays and age == 1):
                 if self._is_definite():
                     return True
                 self._inverse = None
@@ -156,16 +144,17 @@ class _Iteration:
             if not self._moved(step):
                 return False
             age += 1
+            if not last and (stays or self._error <= target):
+                return True
             if stays:
                 self._inverse = None
-            if not last and self._error <= target:
-                return True
         return self._inverse is not None and size < self._basin
 
     def _least_rate(self, error: float) -> float:
         """Return the factor of the error in a step if the Hessian is made at such an error."""
         assert self._first is not None
-        return float(max(error, self._first[1].unit ** (1 / 3)))
+        unit = mdqr.dd.eps if self._is_far() else self._first[1].unit
+        return float(max(error, unit ** (1 / 3)))
 
     def _pays(self, target: float) -> bool:
         """Return True if a new Hessian costs less than the steps that it saves."""
@@ -176,7 +165,7 @@ class _Iteration:
         bits = np.log2(self._error / target)
         steps = -bits / np.log2(self._rate)
         fewer = -bits / np.log2(min(self._least_rate(self._error), 0.5))
-        return bool(steps - fewer > 2.0 + 0.5 * self._step.size)
+        return bool(steps - fewer > (1.0 if self._is_far() else 2.0 + 0.5 * self._step.size))
 
     def _measure(self, precision: Precision) -> None:
         """Measure rounding errors, of a function with few digits where these can be seen."""
@@ -219,6 +208,7 @@ class _Iteration:
         if not self._problem.box.holds(x, self._free):
             return False
         self._x, self._sizes = x, sizes_of(x, self._sizes)
+        self._moves += 1
         return True
 
     def _evaluated(self, precision: Precision, central: bool) -> _Place:
@@ -231,42 +221,46 @@ class _Iteration:
             r = function.at(self._x, precision) if found is not None else None
         if found is None or r is None:
             r, found = derivatives.jacobian(self._x, None, self._sizes, noise.unit, noise.absolute)
-            truncation = self._sizes * noise.unit**0.5
+            truncation = noise.unit**0.5 / self._sizes
             if self._inverse is not None:
                 found = found._replace(errors=found.errors + truncation * self._inverse.second)
         weighted, _ = problem.loss.weights(r, function.scale)
-        jacobian = found.values[:, self._free]
-        errors = np.abs(weighted.to_numpy()) @ found.errors[:, self._free]
-        errors += noise.absolute @ np.abs(jacobian.to_numpy())
+        jacobian = found.values if self._free.all() else found.values[:, self._free]
+        errors = np.abs(leading(weighted)) @ found.errors[:, self._free]
+        errors += noise.absolute @ np.abs(leading(jacobian))
         return _Place(r, found.values, jacobian.T @ weighted, errors)
 
     def _inverted(self, place: _Place) -> Inverse | None:
         """Return the inverse of the Hessian, or None where that is not positive definite."""
-        problem, free, n = self._problem, self._free, self._x.shape[0]
         assert self._first is not None
         precision, noise = self._first
-        if problem.function.takes(n * (n + 3) // 2):
-            precision, noise = self._x.precision, self._noise
-        x, r, jacobian = (a.astype(precision) for a in (self._x, place.r, place.jacobian))
-        h, second, errors = hessian(problem, x, r, jacobian, self._sizes, noise)
+        found = None
+        if self._is_far() and precision > mdqr.dd:
+            found = self._inverse_by(place, mdqr.dd, _in_dd(self._problem, noise))
+        return found if found is not None else self._inverse_by(place, precision, noise)
+
+    def _is_far(self) -> bool:
+        """Return True where x is not better than second derivatives from evaluations in dd."""
+        return self._error > _FAR
+
+    def _inverse_by(self, place: _Place, precision: Precision, noise: Noise) -> Inverse | None:
+        """Return the inverse of the Hessian, with second derivatives in a precision."""
+        free = self._free
+        h, second, errors = hessian(
+            self._problem, self._x.astype(precision), place, self._sizes, noise
+        )
         index = np.flatnonzero(free)
-        scaled, scale = _scaled(h[index[:, None], index])
-        if scaled is None:
+        scaled, scale = with_unit_diagonal(h if free.all() else h[index[:, None], index])
+        values = None if scaled is None else inverted(scaled, rough=precision is mdqr.dd)
+        if values is None:
             return None
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", PrecisionWarning)
-                cholesky(scaled)
-                values = inv(scaled)
-        except LinAlgError:
-            return None
-        near = values.to_numpy()
+        near = leading(values)
         # Errors of the Hessian, relative to its diagonal of ones, must not make it singular.
         wrong = errors[index[:, None], index] * scale[:, None] * scale
         worst = len(scale) * (4.0 * noise.unit**0.5 + float(np.max(wrong, initial=0.0)))
         if not np.abs(near).max(initial=0.0) * worst < 0.25:
             return None
-        return Inverse(values, near, scale, second)
+        return Inverse(values, near, scale * self._sizes[index], second)
 
     def minimum(self, point: Point) -> Minimum | None:
         """Return the minimum that was found, unless it is worse than the point before."""
@@ -280,7 +274,7 @@ class _Iteration:
         full = np.zeros(self._x.shape[0])
         weighted, _ = problem.loss.weights(place.r, problem.function.scale)
         wrong = problem.derivatives.deviation(self._x, place.jacobian, self._sizes, self._noise)
-        errors = place.errors + np.abs(weighted.to_numpy()) @ wrong[:, self._free]
+        errors = place.errors + np.abs(leading(weighted)) @ wrong[:, self._free]
         full[self._free] = 2.0 * np.abs(self._step) + inverse.moduli_times(errors)
         if not self._is_simple(inverse, full):
             return None
@@ -308,43 +302,54 @@ class _Iteration:
         """
         if float(np.max(error / self._sizes, initial=0.0)) <= self._noise.unit**0.5:
             return True
-        x, self._x = self._x, self._x + mdqr.array(8.0 * error, precision=self._x.precision)
-        there = self._inverted(self._evaluated(self._x.precision, central=False))
+        # Where one step left a sixteenth of what was to go, the Hessian was right along it.
+        least = _FELL * self._before
+        if self._before.size and np.all(
+            (np.abs(self._step) <= least) & (error[self._free] <= least)
+        ):
+            return True
+        return all(self._is_alike(inverse, shift * error) for shift in (-_WIDER, _WIDER))
+
+    def _is_alike(self, inverse: Inverse, shift: np.ndarray) -> bool:
+        """Return True if the inverse of the Hessian is about as large at another point."""
+        problem, x, n = self._problem, self._x, self._x.shape[0]
+        self._x = problem.box.clip(x + shift)
+        place = self._evaluated(x.precision, central=False)
+        assert self._first is not None
+        precision, noise = self._first
+        if problem.function.takes(n * (n + 3) // 2):
+            precision, noise = x.precision, self._noise
+        there = self._inverse_by(place, precision, noise)
         self._x = x
         if there is None:
             return False
-        sizes = np.abs(there.near).max(initial=0.0), np.abs(inverse.near).max(initial=0.0)
-        ratios = np.append(there.scale / inverse.scale, sizes[0] / sizes[1])
-        return bool(np.all(np.abs(np.log2(ratios)) < 0.5))
+        return bool(np.all(np.abs(np.log2(there.ratios(inverse))) < 0.5))
 
 
 def outwards(problem: Problem, x: MDArray, gradient: MDArray, free: np.ndarray) -> bool:
     """Return True if the gradient holds the other parameters at their bounds."""
-    mask, near = problem.box.mask(x), gradient.to_numpy()
+    mask, near = problem.box.mask(x), leading(gradient)
     return bool(np.all(free | (mask * near < 0)))
 
 
 def hessian(
-    problem: Problem,
-    x: MDArray,
-    r: MDArray,
-    jacobian: MDArray,
-    sizes: np.ndarray,
-    noise: Noise,
+    problem: Problem, x: MDArray, place: _Place, sizes: np.ndarray, noise: Noise
 ) -> tuple[MDArray, np.ndarray, np.ndarray]:
-    """Return the Hessian, moduli of second derivatives ``(m, n)``, and errors of their sum."""
+    """Return the Hessian, moduli of second derivatives ``(m, n)``, and errors of their sum.
+
+    All by parameters in units of their sizes. Second derivatives are evaluated in the precision of
+    x, and products of first ones in theirs.
+    """
+    jacobian, r = times_powers(place.jacobian, sizes), place.r
     weighted, curvature = problem.loss.weights(r, problem.function.scale)
     left = jacobian if curvature is None else jacobian * curvature[:, None]
-    second = problem.derivatives.curvature(x, r, weighted, sizes, noise)
-    h = left.T @ jacobian + second.sums
-    return (h + h.T) * 0.5, second.diagonal, second.errors
+    same = x.precision is r.precision
+    weighted = weighted.astype(x.precision)
+    second = problem.derivatives.curvature(x, r if same else None, weighted, sizes, noise)
+    return left.T @ jacobian + second.sums, second.diagonal, second.errors
 
 
-def _scaled(h: MDArray) -> tuple[MDArray | None, np.ndarray]:
-    """Return a matrix with a diagonal near 1, and the powers of two that did it."""
-    index = np.arange(h.shape[0])
-    diagonal = h[index, index].to_numpy()
-    if not np.all(diagonal > 0) or not np.isfinite(diagonal).all():
-        return None, diagonal
-    scale = np.exp2(-np.round(0.5 * np.log2(diagonal)))
-    return h * scale[:, None] * scale, scale
+def _in_dd(problem: Problem, noise: Noise) -> Noise:
+    """Return the rounding errors in dd of a function that has those of qd."""
+    ratio = mdqr.dd.eps / mdqr.qd.eps if not problem.noisy else 1.0
+    return Noise(noise.absolute * ratio, max(problem.unit, mdqr.dd.eps))

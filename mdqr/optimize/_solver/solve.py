@@ -9,7 +9,8 @@ import numpy as np
 
 import mdqr
 from mdqr._array.array import MDArray
-from mdqr.optimize._model.noise import Noise, measure, sizes_of
+from mdqr.optimize._model.noise import Noise, measure
+from mdqr.optimize._model.points import leading, norms_of, sizes_of
 from mdqr.optimize._solver.descend import Descent, Rule
 from mdqr.optimize._solver.linear import linear_parameters
 from mdqr.optimize._solver.newton import Minimum, polish
@@ -82,12 +83,12 @@ def first_point(problem: Problem, x: MDArray) -> Point:
 
 def is_flat(problem: Problem, point: Point) -> bool:
     """Return True if the gradient is zero as at a minimum, within the digits of a descent."""
-    r, a = point.r.to_numpy(), point.jacobian[:, _free(problem, point)]
+    r, a = leading(point.r), point.jacobian[:, _free(problem, point)]
     if not np.isfinite(a).all():
         return False
     weighted, _ = problem.loss.weights(point.r, problem.function.scale)
-    norms = np.sqrt(np.sum(a**2, axis=0)) * float(np.sqrt(r @ r))
-    return bool(np.all(np.abs(a.T @ weighted.to_numpy()) <= _FLAT_GRADIENT * norms))
+    norms = norms_of(a) * float(np.sqrt(r @ r))
+    return bool(np.all(np.abs(a.T @ leading(weighted)) <= _FLAT_GRADIENT * norms))
 
 
 def _is_valley(problem: Problem, point: Point | None) -> bool:
@@ -101,7 +102,7 @@ def dependent(point: Point) -> np.ndarray:
     One alone has no effect; none are returned where the columns of the Jacobian are independent.
     """
     a = point.jacobian
-    norms = np.sqrt(np.sum(a**2, axis=0))
+    norms = np.where((a == 0).all(axis=0), 0.0, norms_of(a))
     effects = norms * point.sizes
     zero = effects <= _DEPENDENT * float(np.max(effects, initial=0.0))
     if not np.isfinite(norms).all():
@@ -152,5 +153,5 @@ def _free(problem: Problem, point: Point) -> np.ndarray:
     if not mask.any():
         return np.ones(mask.size, dtype=bool)
     weighted, _ = problem.loss.weights(point.r, problem.function.scale)
-    gradient = point.jacobian.T @ weighted.to_numpy()
+    gradient = point.jacobian.T @ leading(weighted)
     return ~(mask * gradient < 0)

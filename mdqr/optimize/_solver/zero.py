@@ -15,7 +15,8 @@ from mdqr.linalg import LinAlgError, inv
 from mdqr.optimize._enclosure.ball import Ball
 from mdqr.optimize._enclosure.jet import variables, vector
 from mdqr.optimize._enclosure.krawczyk import Unproven, nearest
-from mdqr.optimize._model.noise import Noise, measure, sizes_of
+from mdqr.optimize._model.noise import Noise, measure
+from mdqr.optimize._model.points import leading, sizes_of, times_powers
 from mdqr.optimize._solver.descend import Descent
 from mdqr.optimize._solver.problem import Point, Problem, Stopped
 from mdqr.optimize._solver.solve import attempts, first_point
@@ -100,11 +101,11 @@ def _converged(
     previous, far = np.inf, 0
     for _ in range(_MOST_STEPS):
         r, found = problem.derivatives.jacobian(x, None, sizes, noise.unit)
-        inverse = _inverse(found.values)
+        inverse = _inverse(found.values, sizes)
         if inverse is None or not bool(mdqr.isfinite(r).all()):
             return None
         step = inverse @ r
-        near, moduli = np.abs(step.to_numpy()), np.abs(inverse.to_numpy())
+        near, moduli = np.abs(leading(step)), np.abs(leading(inverse))
         change = float(np.max(near / sizes))
         if not np.isfinite(change):
             return None
@@ -130,17 +131,20 @@ def _is_simple(problem: Problem, zero: Zero, sizes: np.ndarray) -> bool:
     """
     moved = zero.x + np.maximum(2.0 * zero.error, zero.x.precision.eps * sizes)
     _, there = problem.derivatives.jacobian(moved, None, sizes, zero.noise.unit)
-    rest = (zero.inverse @ (there.values - zero.jacobian)).to_numpy()
-    return bool(np.all(np.abs(rest) @ zero.error <= 0.25 * zero.error))
+    change = times_powers(there.values - zero.jacobian, sizes)
+    rest = leading(times_powers(zero.inverse, 1.0 / sizes[:, None]) @ change)
+    error = zero.error / sizes
+    return bool(np.all(np.abs(rest) @ error <= 0.25 * error))
 
 
-def _inverse(jacobian: MDArray) -> MDArray | None:
+def _inverse(jacobian: MDArray, sizes: np.ndarray) -> MDArray | None:
+    """Return the inverse, by parameters in units of their sizes; None where it is singular."""
     if not bool(mdqr.isfinite(jacobian).all()):
         return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrecisionWarning)
-            return inv(jacobian)
+            return times_powers(inv(times_powers(jacobian, sizes)), sizes[:, None])
     except LinAlgError:
         return None
 

@@ -1,0 +1,100 @@
+"""Standard errors and covariances of a fit, from its Jacobian and residuals at the minimum."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+import mdqr
+from mdqr._array.array import MDArray
+from mdqr._errors import PrecisionWarning
+from mdqr._precision import Precision
+from mdqr.linalg import LinAlgError, cholesky, inv, lstsq
+from mdqr.optimize._model.points import leading
+
+
+def statistics_of(jacobian: MDArray, r: MDArray, precision: Precision) -> Any:
+    """Return an object with `residual_std`, `standard_errors()` and `covariance()`.
+
+    It is that of normal equations in the next precision, where these have all digits, and else of
+    `linalg.lstsq`.
+
+    Raises
+    ------
+    LinAlgError
+        If the Jacobian does not have full rank.
+    """
+    if jacobian.shape[0] < jacobian.shape[1]:
+        raise LinAlgError("there are fewer residuals than parameters")
+    found = _by_normal_equations(jacobian, r, precision)
+    if found is not None:
+        return found
+    # The solution is near ones: one near zero would be refined for its relative error.
+    right = jacobian @ mdqr.ones(jacobian.shape[1], precision=precision) - r
+    return lstsq(jacobian, right, max_condition=np.inf, precision=precision).info
+
+
+class _Normal:
+    """Statistics by ``inv(A^T A)``, whose rows and columns are scaled by powers of two."""
+
+    def __init__(
+        self, inverse: MDArray, powers: np.ndarray, variance: MDArray, power: int, to: Precision
+    ) -> None:
+        self._inverse, self._powers = inverse, powers
+        self._variance, self._power, self._precision = variance, power, to
+
+    @property
+    def residual_std(self) -> MDArray:
+        return _times_power(mdqr.sqrt(self._variance), self._power).astype(self._precision)
+
+    def standard_errors(self) -> MDArray:
+        index = np.arange(self._powers.size)
+        errors = mdqr.sqrt(self._inverse[index, index] * self._variance)
+        return _times_power(errors, self._powers + self._power).astype(self._precision)
+
+    def covariance(self, *, scaled: bool = True) -> MDArray:
+        product = self._inverse * self._variance if scaled else self._inverse
+        powers = self._powers + self._power * scaled
+        return _times_power(product, powers[:, None] + powers).astype(self._precision)
+
+
+def _by_normal_equations(jacobian: MDArray, r: MDArray, precision: Precision) -> _Normal | None:
+    """Return statistics with all digits of a precision, or None.
+
+    The equations have errors of m units of the next precision, relative to a diagonal of ones; n
+    times the largest entry of the inverse is what it may multiply these by.
+    """
+    wide, (m, n) = precision.next, jacobian.shape
+    heads = np.max(np.abs(leading(jacobian)), axis=0)
+    if wide is precision or not np.all(np.isfinite(heads) & (heads > 0)):
+        return None
+    powers = -np.frexp(heads)[1]
+    a = _times_power(jacobian, powers).astype(wide)
+    squares = a.T @ a
+    diagonal = np.frexp(leading(squares).diagonal())[1] // 2
+    powers = powers - diagonal
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrecisionWarning)
+            scaled = _times_power(squares, -(diagonal[:, None] + diagonal))
+            cholesky(scaled)
+            inverse = inv(scaled)
+    except LinAlgError:
+        return None
+    lost = 16.0 * n * n * m * float(np.max(np.abs(leading(inverse)))) * wide.eps
+    if not lost < 0.25 * precision.eps:
+        return None
+    power = int(np.frexp(np.max(np.abs(leading(r))))[1])
+    unit = _times_power(r, -power).astype(wide)
+    total = (unit * unit).sum()
+    variance = total / (m - n) if m > n else mdqr.full_like(total, np.nan)
+    return _Normal((inverse + inverse.T) * 0.5, powers, variance, power, precision)
+
+
+def _times_power(a: MDArray, powers: Any) -> MDArray:
+    """Return values near one times powers of two, of which the products may be out of range."""
+    powers = np.clip(powers, -2_040, 2_040)
+    half = powers // 2
+    return a * np.exp2(half) * np.exp2(powers - half)
