@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 
 import fake_device
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import mdqr
 from mdqr.optimize import curve_fit, least_squares
 
+from . import degenerate_minima
 from .nist import MODELS, load
 from .random_problems import alike, judge_batch
 
@@ -154,6 +156,38 @@ def test_no_digit_of_a_known_minimum_is_claimed_too_much(index):
     assert "false" not in verdicts
 
 
+@pytest.mark.parametrize("index", [4, 11])
+def test_no_digit_is_claimed_at_a_singular_hessian(index):
+    problems = degenerate_minima.alike(1, index, 2)
+    assert (degenerate_minima.excess(problems, mdqr.dd) <= 0).all()
+
+
+def test_as_many_observations_as_parameters():
+    y = data_of(3)[:, :2]
+    with pytest.warns(mdqr.PrecisionWarning, match="not determined by as many observations"):
+        fits = curve_fit(decay, X[:2], y, [2, 0.5], precision=mdqr.dd)
+    assert np.isinf(fits.pcov.to_numpy()).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        known = curve_fit(decay, X[:2], y, [2, 0.5], [0.1, 0.1], True, precision=mdqr.dd)
+    assert np.isfinite(known.pcov.to_numpy()).all()
+
+
+def test_complex_residuals_of_many_problems():
+    t = mdqr.arange(6, precision=mdqr.qd)
+    factors = np.array([[1.0 + 0.5j], [1.25 - 1j], [0.5 + 0.75j]])
+    y = mdqr.exp(mdqr.array(-0.25 + 0.5j, precision=mdqr.qd) * t) * factors
+
+    def fun(b):
+        return (b[0] + b[1] * 1j) * mdqr.exp(mdqr.array(-0.25 + 0.5j, precision=mdqr.qd) * t) - y
+
+    found = least_squares(fun, np.full((3, 2), 0.5))
+    exact = np.concatenate([factors.real, factors.imag], axis=1)
+    assert (np.abs((found.x - exact).to_numpy()) <= found.info.error_bound).all()
+    assert found.fun.is_complex
+    assert found.fun.shape == (3, 6)
+
+
 def test_a_batch_on_a_device(monkeypatch):
     y = mdqr.array(data_of(4), precision=mdqr.qd)
     wanted = curve_fit(decay, X, y, [2, 0.5])
@@ -183,6 +217,10 @@ WRONG = {
     "p0": ({"p0": np.ones((2, 2))}, "`p0` has shape \\(2, 2\\)"),
     "xdata": ({"xdata": np.arange(5.0)}, "the last axes must have one length"),
     "sigma": ({"sigma": np.eye(6)}, "`sigma` has incorrect shape"),
+    "complex sigma": ({"sigma": np.full(6, 1j)}, "`sigma` must be real"),
+    "linear": ({"linear": [7]}, "`linear` must be different indices below 2"),
+    "linear twice": ({"linear": [0, "a"]}, "`linear` must be different indices"),
+    "half a parameter": ({"linear": [0.5]}, "`linear` must be different indices"),
     "zero sigma": ({"sigma": np.zeros(6)}, "`sigma` must be positive"),
     "no broadcasting": ({"f": lambda x, a, b: (a + b).sum() * x}, "the function must broadcast"),
     "NaN": ({"ydata": np.full((3, 6), np.nan)}, "`ydata` must not contain infs"),

@@ -74,7 +74,11 @@ def test_progress_is_reported():
 
 WRONG = {
     "f": (lambda fit: fit.predict(3, X), TypeError, "`f` must be callable"),
-    "level": (lambda fit: fit.predict(line, X, level=95), ValueError, "`level` must be a number between"),
+    "level": (
+        lambda fit: fit.predict(line, X, level=95),
+        ValueError,
+        "`level` must be a number between",
+    ),
     "complex": (lambda fit: fit.predict(lambda x, a, b: a + b * x * 1j, X), ValueError, "complex"),
 }
 

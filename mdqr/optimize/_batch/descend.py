@@ -1,33 +1,49 @@
 """From the starting points of a batch into basins of minima: Levenberg and Marquardt's method.
 
-As for one problem (`_solver/descend.py`): residuals in dd, steps in float64 with the columns of the
-Jacobian scaled, damping by the ratio of gains, linear parameters solved for. Each problem has its
-own damping and stops by itself; all are evaluated in one call.
+As for one problem (`_solver/descend.py`): residuals in dd, or float64 where the function takes
+doubles, steps in float64 with the columns of the Jacobian scaled, damping by the ratio of gains,
+linear parameters solved for. Each problem has its own damping and stops by itself; all are
+evaluated in one call, and of functions that take some of the problems, those that go on.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr.optimize._batch.algebra import Floats, chosen, damped_steps, norms_of, sizes_of
+from mdqr.optimize._batch.algebra import (
+    EPS,
+    Floats,
+    chosen,
+    damped_steps,
+    leading,
+    normal_steps,
+    norms_of,
+    sizes_of,
+)
 from mdqr.optimize._batch.problems import Problems
 
-_SMALL = 2.0**-96  # gains that are predicted, relative to the sum, below which no step is tried
+# Gains that are predicted, relative to the sum, below which no step is tried.
+_SMALL = {True: 2.0**-96, False: 2.0**-44}
+_ON_PROBLEMS = ("x", "sizes", "_damping", "_growth", "_norms", "steps", "cost", "stopped", "ready")
+_ON_RESIDUALS = ("r", "jacobian")
+_FEWEST = 64  # problems that are not worth to be divided
 
 
 class Descent:
     """The points of the problems `rows`; `run` moves them on."""
 
     def __init__(
-        self, problems: Problems, x: MDArray, rows: Any, linear: list[int], damping: float
+        self, problems: Problems, x: Any, rows: Any, linear: list[int], damping: float
     ) -> None:
         self._problems, self._xp, self.rows = problems, problems.xp, rows
         self._linear = linear
         xp, (n, batch) = self._xp, x.shape
-        self._weights = [0.0 if j in linear else 1.0 for j in range(n)]
+        self._weights = xp.asarray([0.0 if j in linear else 1.0 for j in range(n)])
+        self._steps = damped_steps if isinstance(x, MDArray) else normal_steps
         self.sizes = sizes_of(xp, x)
         self._damping = xp.full(batch, damping)
         self._growth = xp.full(batch, 2.0)
@@ -42,18 +58,46 @@ class Descent:
     def run(self, threshold: float, most: int) -> None:
         """Move each problem on until a step gains less than `threshold` of its sum, or none."""
         self.ready = self.stopped & False
-        for _ in range(most):
+        self._move(threshold, most)
+
+    def _move(self, threshold: float, most: int) -> None:
+        divides = self._problems.separable
+        for k in range(most):
             active = ~(self.stopped | self.ready)
-            if not bool(active.any()):
+            count, total = int(active.sum()), active.shape[0]
+            if not count:
+                return
+            if divides and total > _FEWEST and 2 * count <= total:
+                (index,) = self._xp.nonzero(active)
+                part = self._taken(index)
+                part._move(threshold, most - k)
+                self._put(index, part)
                 return
             self._problems.rows = self.rows
             self._step(active, threshold)
 
+    def _taken(self, index: Floats) -> Descent:
+        """Return a descent of some of the problems."""
+        part = copy(self)
+        part.rows = index if self.rows is None else self.rows[index]
+        for name in _ON_PROBLEMS:
+            setattr(part, name, getattr(self, name)[..., index])
+        for name in _ON_RESIDUALS:
+            setattr(part, name, getattr(self, name)[..., index, :])
+        return part
+
+    def _put(self, index: Floats, part: Descent) -> None:
+        """Put problems back."""
+        for name in _ON_PROBLEMS:
+            getattr(self, name)[..., index] = getattr(part, name)
+        for name in _ON_RESIDUALS:
+            getattr(self, name)[..., index, :] = getattr(part, name)
+
     def _step(self, active: Floats, threshold: float) -> None:
         xp = self._xp
         self._norms = xp.maximum(self._norms, norms_of(xp, self.jacobian))
-        near = self.r.limbs[0]
-        step = damped_steps(
+        near = leading(self.r)
+        step = self._steps(
             xp, self.jacobian / self._norms[..., None], near, self._damping, self._weights
         )
         step = xp.where(xp.isfinite(step) & active, step / self._norms, 0.0)
@@ -63,7 +107,7 @@ class Descent:
         predicted = -(change * (change + 2.0 * near)).sum(axis=-1) / total
         x, r, jacobian = self._reached(self.x + step)
         cost = (r * r).sum(axis=-1)
-        gain = (self.cost - cost).limbs[0] / total
+        gain = leading(self.cost - cost) / total
         ratio = gain / xp.where(predicted > 0, predicted, 1.0)
         good = self._are_finite(r, jacobian) & (gain > 0) & (predicted > 0) & (ratio > 1e-4)
         good = good & active
@@ -74,7 +118,7 @@ class Descent:
         self.sizes = xp.where(good, sizes_of(xp, self.x, self.sizes), self.sizes)
         self._adapt(good, active, ratio)
         self.ready = self.ready | (good & (gain < threshold))
-        hopeless = (predicted <= _SMALL) | (self._damping > 1e40)
+        hopeless = (predicted <= _SMALL[isinstance(r, MDArray)]) | (self._damping > 1e40)
         self.stopped = self.stopped | (active & ~good & hopeless)
 
     def _adapt(self, good: Floats, active: Floats, ratio: Floats) -> None:
@@ -89,28 +133,27 @@ class Descent:
         grown = xp.where(good, 2.0, self._growth * 2.0)
         self._growth = xp.where(active, grown, self._growth)
 
-    def _reached(self, x: MDArray) -> tuple[MDArray, MDArray, Floats]:
+    def _reached(self, x: Any) -> tuple[Any, Any, Floats]:
         """Return points with linear parameters solved for, residuals, and Jacobians in float64."""
         x, r, jacobian = x, *self._evaluated(x)
         if not self._linear:
             return x, r, jacobian
         xp, some = self._xp, jacobian[self._linear]
         norms = norms_of(xp, some)
-        ones = [1.0] * len(self._linear)
-        change = damped_steps(xp, some / norms[..., None], r.limbs[0], xp.zeros(x.shape[1]), ones)
+        ones = xp.ones(len(self._linear))
+        change = self._steps(xp, some / norms[..., None], leading(r), xp.zeros(x.shape[1]), ones)
         change = change / norms
         solved = x.copy()
-        for place, j in enumerate(self._linear):
-            solved[j] = x[j] + xp.where(xp.isfinite(change[place]), change[place], 0.0)
+        solved[self._linear] = x[self._linear] + xp.where(xp.isfinite(change), change, 0.0)
         return solved, *self._evaluated(solved)
 
-    def _evaluated(self, x: MDArray) -> tuple[MDArray, Floats]:
+    def _evaluated(self, x: Any) -> tuple[Any, Floats]:
         problems = self._problems
-        unit = max(problems.unit, x.precision.eps)
+        unit = max(problems.unit, x.precision.eps) if isinstance(x, MDArray) else EPS
         found = problems.derivatives(x, self.sizes * 2.0 ** round(0.5 * float(np.log2(unit))))
         problems.nfev += 1
-        return found.r, found.jacobian.limbs[0]
+        return found.r, leading(found.jacobian)
 
-    def _are_finite(self, r: MDArray, jacobian: Floats) -> Floats:
+    def _are_finite(self, r: Any, jacobian: Floats) -> Floats:
         xp = self._xp
-        return xp.isfinite(r.limbs[0]).all(axis=-1) & xp.isfinite(jacobian).all(axis=(0, 2))
+        return xp.isfinite(leading(r)).all(axis=-1) & xp.isfinite(jacobian).all(axis=(0, 2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -13,14 +13,18 @@ from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._precision import Precision
 from mdqr.optimize._batch.algebra import Floats
+from mdqr.optimize._batch.doubles import Doubles, doubles_of
 from mdqr.optimize._model.noise import EXPECTED, GOLDEN, ORDER
+
+_TRIED = 8  # problems of which rounding errors are measured in each precision
+_SPREAD = 64.0  # what rounding errors of one function may differ by
 
 
 class Derivatives(NamedTuple):
     """Residuals ``(B, m)`` and their derivatives ``(n, B, m)`` at a point of each problem."""
 
-    r: MDArray
-    jacobian: MDArray
+    r: Any
+    jacobian: Any
 
 
 class Noise(NamedTuple):
@@ -39,7 +43,8 @@ class Problems:
         The public function, for messages.
     values : callable
         Called as ``values(parameters, rows, precision)`` with parameters ``(n, k, B, 1)`` of k
-        points a problem; returns the values of the caller's function, ``(k, B, m)``.
+        points a problem; returns the values of the caller's function, ``(k, B, m)``. Without a
+        precision these are `Doubles`.
     residuals : callable
         Called as ``residuals(values, rows, precision)``; returns residuals of that shape.
     separable : bool
@@ -51,8 +56,8 @@ class Problems:
     def __init__(
         self,
         name: str,
-        values: Callable[[MDArray, Any, Precision], Any],
-        residuals: Callable[[MDArray, Any, Precision], MDArray],
+        values: Callable[[Any, Any, Precision | None], Any],
+        residuals: Callable[[Any, Any, Precision | None], Any],
         *,
         separable: bool,
         like: MDArray,
@@ -66,6 +71,40 @@ class Problems:
         self.unit = 0.0  # rounding errors in dd, relative to the values; 0 for few units of eps
         self.nfev = 0
         self.is_complex = False
+        self.takes_doubles = False
+
+    def try_doubles(self, x: MDArray) -> None:
+        """Note if the function of `Doubles` has the values that it has in dd, at ``(n, B)``."""
+        xp = self.xp
+        wanted = self._values(x[:, None, :, None], None, x.precision)
+        try:
+            found = self._values(Doubles(xp, x.limbs[0][:, None, :, None]), None, None)
+        except Exception:
+            return
+        if not isinstance(found, Doubles) or not isinstance(wanted, MDArray):
+            return
+        exact = doubles_of(xp, wanted)
+        if found.shape != exact.shape or found.array.dtype != exact.dtype:
+            return
+        size = xp.abs(exact).max(axis=-1, keepdims=True)
+        self.takes_doubles = bool((xp.abs(found.array - exact) <= 2.0**-30 * size).all())
+
+    def residuals(self, points: Any) -> Any:
+        """Return the residuals ``(k, B, m)`` at points ``(n, k, B)`` in their precision."""
+        return self.at(points) if isinstance(points, MDArray) else self._near(points)
+
+    def _near(self, points: Floats) -> Floats:
+        found = self._values(Doubles(self.xp, points[..., None]), self.rows, None)
+        r = doubles_of(self.xp, self._residuals(found, self.rows, None))
+        if r.dtype.kind == "c":
+            r = self.xp.concatenate([r.real, r.imag], axis=-1)
+        return self._scaled(r)
+
+    def _scaled(self, r: Any) -> Any:
+        if self.scale is None:
+            return r
+        scale = self.scale if self.rows is None else self.scale[self.rows]
+        return r * scale[:, None]
 
     def at(self, points: MDArray) -> MDArray:
         """Return the residuals ``(k, B, m)`` at points ``(n, k, B)``."""
@@ -82,46 +121,72 @@ class Problems:
         if r.is_complex:
             self.is_complex = True
             r = mdqr.concatenate([r.real, r.imag], axis=-1)
-        if self.scale is not None:
-            scale = self.scale if self.rows is None else self.scale[self.rows]
-            r = r * scale[:, None]
-        return r
+        return cast("MDArray", self._scaled(r))
 
-    def moved(self, x: MDArray, moves: Floats) -> MDArray:
-        """Return points ``(n, k, B)``: x moved by ``(n, k, B)``."""
-        return x[:, None] + moves
+    def derivatives(self, x: Any, steps: Floats) -> Derivatives:
+        """Return residuals and Jacobians by forward differences over steps ``(n, B)``.
 
-    def derivatives(self, x: MDArray, steps: Floats) -> Derivatives:
-        """Return residuals and Jacobians by forward differences over steps ``(n, B)``."""
-        n, batch = x.shape
-        moves = self.xp.zeros((n, n + 1, batch))
-        for j in range(n):
-            moves[j, j + 1] = steps[j]
-        points = self.moved(x, moves)
-        values = self.at(points)
+        They are of float64 where x is.
+        """
+        index = np.arange(x.shape[0])
+        points = x[:, None] + self._units([(j,) for j in index]) * steps[:, None]
+        values = self.residuals(points)
+        lengths = points[index, index + 1] - x
         r = values[0]
-        lengths = mdqr.stack([points[j, j + 1] for j in range(n)]) - x
         return Derivatives(r, (values[1:] - r) / lengths[..., None])
 
-    def second(self, x: MDArray, r: MDArray, steps: Floats) -> tuple[MDArray, np.ndarray]:
+    def second(self, x: Any, r: Any, steps: Floats) -> tuple[Any, np.ndarray]:
         """Return second derivatives ``(pairs, B, m)`` of pairs ``j <= k``, and the pairs."""
-        n, batch = x.shape
+        n = x.shape[0]
         first, other = np.triu_indices(n)
-        moves = self.xp.zeros((n, n + first.size, batch))
-        for j in range(n):
-            moves[j, j] = steps[j]
-        for place, (j, k) in enumerate(zip(first.tolist(), other.tolist(), strict=True), start=n):
-            moves[j, place] += steps[j]
-            moves[k, place] += steps[k]
-        values = self.at(self.moved(x, moves)) - r
+        both = list(zip(first.tolist(), other.tolist(), strict=True))
+        moves = self._units([*((j,) for j in range(n)), *both])[:, 1:] * steps[:, None]
+        points = x[:, None] + moves
+        values = self.residuals(points) - r
         single, double = values[:n], values[n:]
-        found = mdqr.stack(
-            [
-                (double[p] - single[j] - single[k]) / (steps[j] * steps[k])[:, None]
-                for p, (j, k) in enumerate(zip(first.tolist(), other.tolist(), strict=True))
-            ]
-        )
-        return found, np.stack([first, other])
+        product = (steps[first] * steps[other])[..., None]
+        return (double - single[first] - single[other]) / product, np.stack([first, other])
+
+    def _units(self, moved: list[tuple[int, ...]]) -> Floats:
+        """Return how often each parameter is moved, ``(n, 1 + k, 1)``; not at the first point."""
+        n = 1 + max(max(each) for each in moved)
+        counts = np.zeros((n, 1 + len(moved), 1))
+        for place, each in enumerate(moved, start=1):
+            for j in each:
+                counts[j, place] += 1.0
+        return self.xp.asarray(counts)
+
+    def see(self, noise: Noise) -> None:
+        """Note rounding errors in dd that are larger than its eps."""
+        unit = float(noise.unit.max())
+        self.unit = unit if unit > EXPECTED * mdqr.dd.eps else 0.0
+
+    def noise_after(self, x: MDArray, sizes: Floats, before: Noise | None) -> Noise:
+        """Return the rounding errors in a precision after those in the one before.
+
+        They are as much smaller as eps, which is tried with a few problems.
+        """
+        xp, eps = self.xp, x.precision.eps
+        if before is None or self.unit:
+            found = self.noise(x, sizes)
+            if before is None:
+                self.see(found)
+            return found
+        ratio = eps / {mdqr.qd: mdqr.dd, mdqr.od: mdqr.qd}[x.precision].eps
+        expected = Noise(before.absolute * ratio, xp.maximum(before.unit * ratio, eps))
+        rows, count = self.rows, x.shape[1]
+        few = np.linspace(0, count - 1, min(count, _TRIED)).astype(int)
+        if not self.separable:
+            few = np.arange(count)
+        self.rows = few if rows is None else rows[few]
+        found = self.noise(x[:, few], sizes[:, few])
+        self.rows = rows
+        if few.size == count:
+            return found
+        more = float((found.unit / expected.unit[few]).max())
+        if more > _SPREAD:
+            return self.noise(x, sizes)
+        return expected._replace(absolute=expected.absolute * max(more, 1.0))
 
     def noise(self, x: MDArray, sizes: Floats) -> Noise:
         """Return the rounding errors of the function, by a table of differences.
@@ -134,7 +199,7 @@ class Problems:
         lean = 1.0 + np.round(2.0**40 * (GOLDEN * (1.0 + np.arange(n)) % 1.0)) / 2.0**40
         count = xp.asarray(np.arange(ORDER + 1.0))
         moves = count[None, :, None] * (h * sizes * xp.asarray(lean)[:, None])[:, None]
-        r = self.at(self.moved(x, moves))
+        r = self.at(x[:, None] + moves)
         difference = r
         for _ in range(ORDER):
             difference = difference[1:] - difference[:-1]
@@ -146,5 +211,7 @@ class Problems:
             largest > 0, rough.max(axis=-1) / 16.0 / xp.where(largest > 0, largest, 1.0), 0.0
         )
         unit = xp.where(xp.isfinite(unit), xp.maximum(unit, eps), eps)
-        floor = xp.where(unit > EXPECTED * eps, unit, eps)[:, None] * size
+        # A few residuals may all be rounded little by chance.
+        chance = 1.0 + 8.0 / size.shape[-1]
+        floor = xp.where(unit > EXPECTED * eps, chance * unit, eps)[:, None] * size
         return Noise(xp.maximum(rough / 4.0, 4.0 * floor), unit)

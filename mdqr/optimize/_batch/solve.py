@@ -10,15 +10,15 @@ import numpy as np
 
 import mdqr
 from mdqr._array.array import MDArray
-from mdqr.optimize._batch.algebra import Floats, chosen, sizes_of
+from mdqr.optimize._batch.algebra import EPS, Floats, chosen, leading, sizes_of, to_host
 from mdqr.optimize._batch.descend import Descent
 from mdqr.optimize._batch.newton import Iteration, Minima
-from mdqr.optimize._batch.problems import Noise, Problems
-from mdqr.optimize._model.noise import EXPECTED
+from mdqr.optimize._batch.problems import Problems
 
 _STARTS = 4
 # The gain of a step, relative to the sum, at which Newton's method is tried, and steps before.
 _TRIES = ((1e-2, 40), (1e-5, 30), (1e-10, 30))
+_IN_DOUBLES = ((1e-6, 50), (1e-10, 30))  # where steps cost little
 _CERTAIN = 64.0
 
 
@@ -33,9 +33,8 @@ class Outcome:
     x: MDArray
     r: MDArray
     jacobian: MDArray
-    inverse: MDArray
-    scale: Floats
     error: Floats
+    sizes: Floats
     unit: Floats
     found: Floats
     steps: Floats
@@ -49,10 +48,7 @@ def solve(problems: Problems, x0: MDArray, linear: list[int] | None) -> Outcome:
 
 def _solved(problems: Problems, x0: MDArray, given: list[int] | None) -> Outcome:
     xp = problems.xp
-    noise = problems.noise(x0, sizes_of(xp, x0))
-    unit = float(noise.unit.max())
-    problems.unit = unit if unit > EXPECTED * x0.precision.eps else 0.0
-    linear = linear_parameters(problems, x0, noise) if given is None else given
+    linear = linear_parameters(problems, x0) if given is None else given
     outcome: Outcome | None = None
     missing = xp.ones(x0.shape[1], dtype=bool)
     for start, solved in _attempts(problems, x0, linear):
@@ -62,11 +58,12 @@ def _solved(problems: Problems, x0: MDArray, given: list[int] | None) -> Outcome
             start = start[:, rows]
         problems.rows = rows
         descent = Descent(problems, start, rows, solved, 1.0 if solved else 1e-3)
-        for threshold, most in _TRIES:
+        for threshold, most in _TRIES if isinstance(start, MDArray) else _IN_DOUBLES:
             descent.run(threshold, most)
             wanted = missing if rows is None else missing[rows]
             problems.rows = rows
-            found = Iteration(problems, descent.x, descent.sizes, wanted).run()
+            point = mdqr.asarray(descent.x, precision=mdqr.dd)
+            found = Iteration(problems, point, descent.sizes, wanted).run()
             outcome = _joined(problems, outcome, descent, found, rows)
             missing = ~outcome.found
             if not bool(missing.any()):
@@ -75,21 +72,24 @@ def _solved(problems: Problems, x0: MDArray, given: list[int] | None) -> Outcome
     return outcome
 
 
-def linear_parameters(problems: Problems, x: MDArray, noise: Noise) -> list[int]:
+def linear_parameters(problems: Problems, x0: MDArray) -> list[int]:
     """Return parameters in which all problems are jointly linear, by second differences."""
-    xp, n = problems.xp, x.shape[0]
-    zero = np.ones((n, n), dtype=bool)
+    xp, n = problems.xp, x0.shape[0]
+    x: Any = x0.limbs[0] if problems.takes_doubles else x0
     sizes = sizes_of(xp, x)
-    cube = xp.exp2(xp.round(xp.log2(noise.unit) / 3.0))
+    unit, absolute = _errors_near(problems, x, sizes)
+    steps = sizes * xp.exp2(xp.round(xp.log2(unit) / 3.0))
     lean = xp.asarray((1.0 + np.arange(n)) / (8.0 * n))[:, None]
+    first, other = np.triu_indices(n)
+    product = (steps[first] * steps[other])[..., None]
+    are_zero = xp.ones(first.size, dtype=bool)
     for point in (x, x + sizes * lean):
-        steps = sizes * cube
-        r = problems.at(point[:, None])[0]
-        found, pairs = problems.second(point, r, steps)
-        for p, (j, k) in enumerate(pairs.T.tolist()):
-            second = xp.abs(found[p].limbs[0]) * (steps[j] * steps[k])[:, None]
-            zero[j, k] &= bool((second <= _CERTAIN * noise.absolute).all())
-            zero[k, j] = zero[j, k]
+        r = problems.residuals(point[:, None])[0]
+        found, _ = problems.second(point, r, steps)
+        second = xp.abs(leading(found)) * product
+        are_zero &= (second <= _CERTAIN * absolute).all(axis=(1, 2))
+    zero = np.zeros((n, n), dtype=bool)
+    zero[first, other] = zero[other, first] = to_host(are_zero)
     chosen_ones: list[int] = []
     for j in np.argsort(-zero.sum(axis=0), kind="stable").tolist():
         if zero[j, j] and all(zero[j, k] for k in chosen_ones):
@@ -97,10 +97,24 @@ def linear_parameters(problems: Problems, x: MDArray, noise: Noise) -> list[int]
     return sorted(chosen_ones)
 
 
+def _errors_near(problems: Problems, x: Any, sizes: Floats) -> tuple[Floats, Floats]:
+    """Return rounding errors of the function: relative, ``(B,)``, and of residuals, ``(B, m)``."""
+    xp = problems.xp
+    if isinstance(x, MDArray):
+        noise = problems.noise(x, sizes)
+        problems.see(noise)
+        return noise.unit, noise.absolute
+    place = problems.derivatives(x, sizes * 2.0**-26)
+    size = xp.abs(place.r) + (xp.abs(place.jacobian) * sizes[..., None]).sum(axis=0)
+    return xp.full(x.shape[1], EPS), 4.0 * EPS * size.max(axis=-1, keepdims=True)
+
+
 def _attempts(
     problems: Problems, x0: MDArray, linear: list[int]
-) -> Iterator[tuple[MDArray, list[int]]]:
-    """Yield starting points, and the parameters that are solved for."""
+) -> Iterator[tuple[Any, list[int]]]:
+    """Yield starting points, in float64 or dd, and the parameters that are solved for."""
+    if problems.takes_doubles:
+        yield x0.limbs[0], linear
     if linear:
         yield x0, linear
     yield x0, []
@@ -119,12 +133,11 @@ def _joined(
     new = found.found
     near = mdqr.array(descent.jacobian, precision=last)
     now = Outcome(
-        chosen(xp, new, found.x, descent.x.astype(last)),
-        chosen(xp, new, found.r.T, descent.r.astype(last).T),
+        chosen(xp, new, found.x, mdqr.array(descent.x, precision=last)),
+        chosen(xp, new, found.r.T, mdqr.array(descent.r, precision=last).T),
         chosen(xp, new, found.jacobian.mT, near.mT),
-        found.inverse,
-        found.scale,
         xp.where(new, found.error, np.inf),
+        found.sizes,
         found.unit,
         new,
         descent.steps,

@@ -9,11 +9,12 @@ import numpy as np
 
 import mdqr
 from mdqr._array.array import MDArray
+from mdqr._backend import for_block
 from mdqr._errors import warn_of_precision
 from mdqr._pickles import State
 from mdqr._precision import Precision
 from mdqr._stability import experimental
-from mdqr.optimize._batch.algebra import inverses
+from mdqr.optimize._batch.algebra import swept, to_host
 from mdqr.optimize._batch.problems import Problems
 from mdqr.optimize._batch.solve import Outcome, solve
 from mdqr.optimize._public.result import FitStatistics, OptimizeResult
@@ -59,7 +60,7 @@ class BatchInfo(FitStatistics):
         self.noise: np.ndarray = np.zeros(())
 
     def _state(self) -> dict[str, Any]:
-        jac, fun = self._linearised
+        jac, fun = (a.to_device("cpu") for a in self._linearised)
         return super()._state() | {"jac": jac, "fun": fun, "found": self._found}
 
     @classmethod
@@ -76,7 +77,7 @@ class BatchInfo(FitStatistics):
         m, n = a.shape[-2:]
         squares = (r * r).sum(axis=-1)
         found: MDArray = mdqr.sqrt(squares / (m - n)) if m > n else squares * np.nan
-        return found.astype(self.precision)
+        return found.astype(self.precision).to_device("cpu")
 
     def covariance(self, *, scaled: bool = True) -> MDArray:
         """Return the covariance matrices of the parameters.
@@ -92,20 +93,20 @@ class BatchInfo(FitStatistics):
             ``(..., n, n)``; infinite where a problem has no minimum or a singular Jacobian.
         """
         a, r = self._linearised
-        m, n = a.shape[-2:]
+        xp, (m, n) = for_block(a.limbs).xp, a.shape[-2:]
         wide = a.reshape(-1, m, n)
-        near = np.sqrt((wide.limbs[0] ** 2).sum(axis=-2))
-        scale = np.exp2(-np.round(np.log2(np.where(near > 0, near, 1.0))))
+        near = xp.sqrt((wide.limbs[0] ** 2).sum(axis=-2))
+        scale = xp.exp2(-xp.round(xp.log2(xp.where(near > 0, near, 1.0))))
         wide = wide * scale[:, None, :]
         gram = mdqr.moveaxis(wide.mT @ wide, 0, -1)
-        inverse, definite = inverses(np, gram.copy())
+        inverse, definite = swept(xp, gram.copy())
         pcov = mdqr.moveaxis(inverse, -1, 0) * scale[:, None, :] * scale[..., None]
         if scaled:
             variance = (r * r).sum(axis=-1) / (m - n) if m > n else (r * r).sum(axis=-1) * np.inf
             pcov = pcov * variance.reshape(-1, 1, 1)
-        known = (definite & self._found.reshape(-1))[:, None, None]
-        pcov = mdqr.where(known & np.isfinite(pcov.limbs[0]), pcov, np.inf)
-        return pcov.reshape((*a.shape[:-2], n, n)).astype(self.precision)
+        known = (definite & xp.asarray(self._found.reshape(-1)))[:, None, None]
+        pcov = mdqr.where(known & xp.isfinite(pcov.limbs[0]), pcov, np.inf)
+        return pcov.reshape((*a.shape[:-2], n, n)).astype(self.precision).to_device("cpu")
 
     def standard_errors(self) -> MDArray:
         """Return the standard errors of the parameters, ``(..., n)``."""
@@ -118,8 +119,8 @@ BatchInfo.__module__ = "mdqr.optimize"
 
 def fitted(
     name: str,
-    values: Callable[[MDArray, Any, Precision], Any],
-    residuals: Callable[[MDArray, Any, Precision], MDArray],
+    values: Callable[[Any, Any, Precision | None], Any],
+    residuals: Callable[[Any, Any, Precision | None], Any],
     start: MDArray,
     precision: Precision,
     *,
@@ -131,9 +132,10 @@ def fitted(
     x0 = start.reshape(-1, n).T.astype(mdqr.dd)
     problems = Problems(name, values, residuals, separable=separable, like=x0, precision=precision)
     _scale(problems, x0)
+    problems.try_doubles(x0)
     outcome = solve(problems, x0, linear)
     result = _result(problems, outcome, shape)
-    _warn(problems, result)
+    _warn(problems, result, to_host(outcome.sizes).T)
     return result
 
 
@@ -143,7 +145,7 @@ def _scale(problems: Problems, x0: MDArray) -> None:
     r = problems.at(x0[:, None])[0]
     if not r.shape[-1]:
         raise ValueError(f"{problems.name}: the function returned no residuals")
-    finite = _host(xp.isfinite(r.limbs[0]).all(axis=-1))
+    finite = to_host(xp.isfinite(r.limbs[0]).all(axis=-1))
     if not finite.all():
         k = int(np.flatnonzero(~finite)[0])
         raise ValueError(
@@ -162,21 +164,20 @@ def _result(problems: Problems, outcome: Outcome, shape: tuple[int, ...]) -> Opt
         r = r / problems.scale[:, None]
         jacobian = jacobian / problems.scale[:, None, None]
     gradient = (jacobian * r[..., None]).sum(axis=-2).astype(p)
-    found, x = _host(outcome.found), outcome.x.T.astype(p)
-    near = np.abs(_host(x.limbs[0]))
-    bound = _host(outcome.error).T + p.eps * near
+    found, x = to_host(outcome.found), outcome.x.T.astype(p)
+    near = np.abs(to_host(x.limbs[0]))
+    bound = to_host(outcome.error).T + p.eps * near
     rows = r.shape[-1]
-    linearised = tuple(a.to_device("cpu") for a in (jacobian, r))
     info = BatchInfo(
         p,
         near.reshape((*shape, n)),
         bound.reshape((*shape, n)),
-        (linearised[0].reshape((*shape, rows, n)), linearised[1].reshape((*shape, rows))),
+        (jacobian.reshape((*shape, rows, n)), r.reshape((*shape, rows))),
         found.reshape(shape),
         method="newton",
-        iterations=int(_host(outcome.steps).max(initial=0)),
+        iterations=int(to_host(outcome.steps).max(initial=0)),
     )
-    info.noise = _host(outcome.unit).reshape(shape)
+    info.noise = to_host(outcome.unit).reshape(shape)
     status = np.where(found, 3, -3).reshape(shape)
     lost = int(np.count_nonzero(~found))
     return OptimizeResult(
@@ -185,7 +186,7 @@ def _result(problems: Problems, outcome: Outcome, shape: tuple[int, ...]) -> Opt
         fun=_as_complex(problems, r, -1).astype(p).reshape((*shape, -1)),
         jac=_as_complex(problems, jacobian, -2).astype(p).reshape((*shape, -1, n)),
         grad=gradient.reshape((*shape, n)),
-        optimality=np.abs(_host(gradient.limbs[0])).max(axis=-1, initial=0.0).reshape(shape),
+        optimality=np.abs(to_host(gradient.limbs[0])).max(axis=-1, initial=0.0).reshape(shape),
         active_mask=np.zeros((*shape, n), dtype=int),
         nfev=problems.nfev,
         njev=problems.nfev,
@@ -203,10 +204,12 @@ def _as_complex(problems: Problems, stacked: MDArray, axis: int) -> MDArray:
     return real + imag * 1j
 
 
-def _warn(problems: Problems, result: OptimizeResult) -> None:
+def _warn(problems: Problems, result: OptimizeResult, sizes: np.ndarray) -> None:
     """Warn of problems without a minimum, or with less than half of the digits."""
     info, p = result.info, problems.precision
-    weak = np.flatnonzero(np.min(info.digits, axis=-1).reshape(-1) < 0.5 * p.digits)
+    # A parameter that is zero has no digits, and a small error nevertheless.
+    size = np.maximum(np.abs(to_host(result.x.limbs[0])), sizes.reshape(result.x.shape))
+    weak = np.flatnonzero((info.error_bound > p.eps**0.5 * size).any(axis=-1))
     if not weak.size:
         return
     advice = "look at `status` and `info.digits`" if result.success.all() else "change their x0"
@@ -217,7 +220,3 @@ def _warn(problems: Problems, result: OptimizeResult) -> None:
         digits=float(np.min(info.digits)),
         precision=p,
     )
-
-
-def _host(x: Any) -> np.ndarray:
-    return x if isinstance(x, np.ndarray) else np.asarray(x.get())

@@ -21,11 +21,12 @@ from mdqr.optimize._enclosure.ball import enclosed
 from mdqr.optimize._enclosure.jet import Jet, vector
 from mdqr.optimize._model.box import numbers
 from mdqr.optimize._model.function import Function
-from mdqr.optimize._public.curves import fit_curves
+from mdqr.optimize._public.curves import UNDETERMINED, fit_curves
 from mdqr.optimize._public.least_squares import (
     Exact,
     as_values,
     jac_of,
+    linear_of,
     problem_of,
     start_of,
     unknown_option,
@@ -194,16 +195,16 @@ def curve_fit(
     if not (progress is None or isinstance(progress, Report)):
         return with_report(curve_fit, locals())
     _check_call(f, method, others)
-    names = _parameters(f)
-    linear = _indices(linear, names)
+    names, indices = _parameters(f, linear)
     observed = numbers(NAME, "ydata", ydata, PRECISIONS[-1])
     if observed.ndim > 1:
         one = (bounds, jac, x_scale, loss, max_nfev, callback, verified or None, progress)
         start, work = start_of(NAME, _start(p0, bounds, names), precision, batch=True)
         work = max(work, *(_precision_of(data, precision) for data in (xdata, ydata)))
         weights = (sigma, absolute_sigma, check_finite)
-        fits = fit_curves(f, xdata, observed, start, weights, linear, work, one)
-        return _output(fits.result, fits, full_output)
+        named = linear_of(NAME, indices, start.shape[-1])
+        fits = fit_curves(f, xdata, observed, start, weights, named, work, one)
+        return _output(fits, full_output)
     data, y, unit, held = _data(xdata, ydata, sigma, check_finite, precision)
     start, work = start_of(NAME, _start(p0, bounds, names), precision)
     work = max(work, held) if precision is None else work
@@ -212,11 +213,11 @@ def curve_fit(
     problem = problem_of(
         Function(NAME, data.values(f), data.residuals), start, work, exact, jac, bounds,
         names=names, x_scale=x_scale, loss=loss, f_scale=f_scale, max_nfev=max_nfev,
-        callback=callback, linear=linear, verified=verified, progress=progress,
+        callback=callback, linear=indices, verified=verified, progress=progress,
     )  # fmt: skip
     outcome = solve(problem, start.astype(mdqr.dd))
     result = result_of(problem, outcome, _rounded(data, y, unit), _total(data, y, work))
-    return _output(result, _fit_of(result, absolute_sigma, work), full_output)
+    return _output(_fit_of(result, absolute_sigma, work), full_output)
 
 
 def _fit_of(result: OptimizeResult, absolute_sigma: bool, work: Precision) -> CurveFitResult:
@@ -235,9 +236,10 @@ def _check_call(f: Any, method: Any, others: Mapping[str, Any]) -> None:
         raise ValueError(f"{NAME}: there is one method; leave method={method!r} out")
 
 
-def _output(result: OptimizeResult, fit: CurveFitResult, full_output: bool) -> Any:
+def _output(fit: CurveFitResult, full_output: bool) -> Any:
     """Return two values, or SciPy's five."""
     if full_output:
+        result = fit.result
         info = {"nfev": result.nfev, "fvec": result.fun}
         return *fit, info, result.message, 1 if np.all(result.success) else 5
     return fit
@@ -257,7 +259,15 @@ def _derivative(jac: Any, data: _Data) -> Callable[[MDArray, Precision], MDArray
     return lambda b, p: data.weighted(as_values(given(data.at(p)[0], *b), p).T, p).T
 
 
-def _parameters(f: Callable[..., Any]) -> list[str]:
+def _parameters(
+    f: Callable[..., Any], linear: Sequence[int | str] | None
+) -> tuple[list[str], Sequence[int] | None]:
+    """Return the names of the parameters, and the indices of linear ones."""
+    names = _names(f)
+    return names, _indices(linear, names)
+
+
+def _names(f: Callable[..., Any]) -> list[str]:
     """Return the names of the parameters, none where the signature has none."""
     try:
         given = list(inspect.signature(f).parameters.values())
@@ -362,13 +372,13 @@ def _check_values(
     return names if len(names) == start.size else [f"p[{j}]" for j in range(start.size)]
 
 
-def _indices(linear: Sequence[int | str] | None, names: list[str]) -> list[int] | None:
+def _indices(linear: Sequence[int | str] | None, names: list[str]) -> Sequence[int] | None:
     if linear is None:
         return None
     unknown = [key for key in linear if isinstance(key, str) and key not in names]
     if unknown:
         raise ValueError(f"{NAME}: `linear` names {unknown[0]!r}; the parameters are {names}")
-    return [names.index(key) if isinstance(key, str) else int(key) for key in linear]
+    return [names.index(key) if isinstance(key, str) else key for key in linear]
 
 
 def _rounded(data: _Data, y: MDArray, unit: float) -> np.ndarray:
@@ -405,8 +415,7 @@ def _covariance(result: OptimizeResult, absolute: bool, precision: Precision) ->
             f"optimize.{NAME}",
             "the covariance of the parameters is out of the range of float64: give them other units"
             if result.jac.shape[0] > n or absolute
-            else "the covariance of the parameters is not determined by as many observations "
-            "as parameters",
+            else UNDETERMINED,
             precision=precision,
         )
     except LinAlgError:

@@ -9,11 +9,17 @@ import numpy as np
 
 import mdqr
 from mdqr._array.array import MDArray
+from mdqr._backend import for_block
+from mdqr._errors import warn_of_precision
 from mdqr._precision import Precision
+from mdqr.optimize._batch.doubles import Doubles, doubles_of
 from mdqr.optimize._public.batch import BatchInfo, fitted
 from mdqr.optimize._public.result import CurveFitResult, OptimizeResult
 
 _FOR_ONE = (*("bounds", "jac", "x_scale", "loss", "max_nfev", "callback", "verified", "progress"),)
+UNDETERMINED = (
+    "the covariance of the parameters is not determined by as many observations as parameters"
+)
 
 
 def _check_options(name: str, given: Sequence[Any]) -> None:
@@ -41,18 +47,25 @@ class _DataSets:
     def __init__(self, x: Any, y: MDArray, sigma: MDArray | None, own_x: bool) -> None:
         self._parts = {"x": x, "y": y, "sigma": sigma}
         self._own = {"y", "sigma"} | ({"x"} if own_x else set())
-        self._held: dict[tuple[str, Precision], Any] = {}
+        self._xp = for_block(y.limbs).xp
+        self._held: dict[tuple[str, Precision | None], Any] = {}
 
-    def part(self, name: str, rows: Any, precision: Precision) -> Any:
-        """Return a part of the problems `rows`."""
+    def part(self, name: str, rows: Any, precision: Precision | None) -> Any:
+        """Return a part of the problems `rows`, without a precision as `Doubles`."""
         key = name, precision
         if key not in self._held:
-            whole = self._parts[name]
-            self._held[key] = whole.astype(precision) if isinstance(whole, MDArray) else whole
+            self._held[key] = self._made(self._parts[name], precision)
         found = self._held[key]
         return found if rows is None or name not in self._own else found[rows]
 
-    def residuals(self, values: MDArray, rows: Any, precision: Precision) -> MDArray:
+    def _made(self, whole: Any, precision: Precision | None) -> Any:
+        if not isinstance(whole, MDArray):
+            return whole
+        if precision is None:
+            return Doubles(self._xp, doubles_of(self._xp, whole))
+        return whole.astype(precision)
+
+    def residuals(self, values: Any, rows: Any, precision: Precision | None) -> Any:
         """Return the weighted residuals of values ``(k, B, m)``."""
         r = values - self.part("y", rows, precision)
         return r if self._parts["sigma"] is None else r / self.part("sigma", rows, precision)
@@ -100,6 +113,9 @@ def fit_curves(
     found = CurveFitResult(result.x, info.covariance(scaled=not absolute))
     found.info, found.result = info, result
     found.absolute_sigma = absolute
+    rows, n = info._linearised[0].shape[-2:]
+    if rows <= n and not absolute and bool(np.any(result.success)):
+        warn_of_precision(f"optimize.{name}", UNDETERMINED, precision=precision)
     return found
 
 
@@ -142,6 +158,8 @@ def _deviations(name: str, sigma: Any, y: MDArray) -> MDArray | None:
             f"{name}: `sigma` has incorrect shape {deviations.shape}; of a batch it must broadcast "
             f"to that of `ydata`, {y.shape}"
         ) from None
+    if deviations.is_complex:
+        raise ValueError(f"{name}: `sigma` must be real")
     if not bool(((deviations > 0) & mdqr.isfinite(deviations)).all()):
         raise ValueError(f"{name}: `sigma` must be positive and finite")
     return wide.reshape(-1, y.shape[-1])

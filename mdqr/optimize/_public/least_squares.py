@@ -195,7 +195,7 @@ def least_squares(
     if start.ndim > 1:
         one = (bounds, jac, x_scale, loss, max_nfev, callback, verified or None, progress)
         held = work if precision is not None or isinstance(x0, MDArray) else None
-        chosen = _linear_of(name, linear, start.shape[-1])
+        chosen = linear_of(name, linear, start.shape[-1])
         return fit_residuals(lambda b: values(b, b.precision), start, chosen, held, one)
     start = start.reshape(-1)
     work = work if precision is not None else precision_of(function, start, work)
@@ -307,7 +307,7 @@ def problem_of(
         chosen,
         precision,
         names,
-        _linear_of(name, linear, n),
+        linear_of(name, linear, n),
         _scale_of(name, x_scale, n),
         10_000 if max_nfev is None else int(max_nfev),
         _callback_of(name, callback, function),
@@ -328,7 +328,7 @@ def _scale_at(name: str, function: Function, start: MDArray) -> float:
     return 1.0 if 1e-60 < largest < 1e60 or not largest else 2.0 ** -round(np.log2(largest))
 
 
-def _linear_of(name: str, linear: Sequence[int] | None, n: int) -> list[int] | None:
+def linear_of(name: str, linear: Sequence[int] | None, n: int) -> list[int] | None:
     if linear is None:
         return None
     try:

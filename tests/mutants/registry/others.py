@@ -124,7 +124,31 @@ _OF_BALLS = "tests/optimize/test_enclosures.py::"
 _ZEROS = (Tests(_OF_PROOFS + "test_bounds_of_zeros_near_the_error"),)
 _CONVEX = (Tests(_OF_PROOFS + "test_bounds_of_convex_problems_near_the_error"),)
 _CLAIMED = (Tests("tests/optimize/test_bounded_linear.py::test_bounds_hold_and_are_near"),)
+_ESTIMATED = "tests/optimize/test_estimates.py::"
+_ROUNDING_FITS = (Tests(_ESTIMATED + "test_functions_that_round_to_float64"),)
+_ROUNDING_FIT = (Tests(_ESTIMATED + "test_one_function_that_rounds_to_float64"),)
+_ROUNDED_FITS = (Tests(_ESTIMATED + "test_roundings_of_the_result"),)
 OPTIMIZE = (
+    Mutant(_OPTIMIZE + "batch.newton:Iteration.run", _ROUNDING_FITS, "error", precisions=("dd",)),
+    Mutant(
+        _OPTIMIZE + "batch.problems:Problems.noise", _ROUNDING_FITS, "absolute", precisions=("dd",)
+    ),
+    Mutant(
+        _OPTIMIZE + "public.batch:BatchInfo.__init__",
+        _ROUNDED_FITS,
+        argument="bound",
+        precisions=("dd",),
+    ),
+    Mutant(
+        _OPTIMIZE + "solver.newton:_Iteration.minimum", _ROUNDING_FIT, "error", precisions=("dd",)
+    ),
+    Mutant(
+        _OPTIMIZE + "public.result:FitInfo.__init__",
+        _ROUNDED_FITS,
+        argument="bound",
+        precisions=("dd",),
+    ),
+    Mutant(_OPTIMIZE + "model.noise:measure", _ROUNDING_FIT, "absolute", precisions=("dd",)),
     Mutant(_OPTIMIZE + "enclosure.krawczyk:nearest", _ZEROS, "0", precisions=("dd",)),
     Mutant(
         _OPTIMIZE + "enclosure.ball:Ball.eps",
