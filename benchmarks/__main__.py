@@ -20,6 +20,7 @@ GROUPS = {
     "products": "cpu.products",
     "elementary": "cpu.elementary",
     "series": "cpu.series",
+    "fft": "cpu.fft",
     "texts": "cpu.texts",
     "gallery": "cpu.gallery",
     "gpu": "gpu.factors",

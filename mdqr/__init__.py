@@ -192,6 +192,7 @@ from mdqr._functions.statistics.running import cumprod, cumsum, cumulative_prod,
 from mdqr._io.files import load, loadz, save, savez
 from mdqr._io.format import printoptions
 from mdqr._io.loadtxt import loadtxt
+from mdqr._io.matrix_market import mmread
 from mdqr._io.savetxt import savetxt
 from mdqr._precision import Precision, d, dd, od, qd
 
@@ -343,6 +344,7 @@ __all__ = [
     "meshgrid",
     "min",
     "minimum",
+    "mmread",
     "moveaxis",
     "multiply",
     "nan",
@@ -457,11 +459,13 @@ _LAZY = (
     "array_api",
     "config",
     "distributed",
+    "fft",
     "linalg",
     "optimize",
     "plot",
     "quadrature",
     "series",
+    "sparse",
     "tensorcore",
     "testing",
 )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 # Their names are not part of messages.
-_MODULES = ("approx", "linalg", "optimize", "quadrature", "series", "tensorcore")
+_MODULES = ("approx", "fft", "linalg", "optimize", "quadrature", "series", "sparse", "tensorcore")
 _short = Repr()
 _short.maxstring = _short.maxother = _short.maxlong = 60
 ADVICE = "take fewer values at a time, or a lower precision"

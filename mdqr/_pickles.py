@@ -32,6 +32,8 @@ KINDS = {
     "UniqueCountsResult": "mdqr._functions.ordering.sets",
     "UniqueInverseResult": "mdqr._functions.ordering.sets",
     "approx.AAA": "mdqr.approx._aaa",
+    "approx.BarycentricInterpolator": "mdqr.approx._weights",
+    "approx.MinimaxPolynomial": "mdqr.approx._minimax",
     "array_api.DType": "mdqr._core.dtypes",
     "distributed.DistributedLstsqInfo": "mdqr.distributed._info",
     "linalg.Certificate": "mdqr.linalg._factor.certify",

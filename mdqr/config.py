@@ -17,6 +17,7 @@ import numpy as np
 import mdqr
 from mdqr._backend import workspace
 from mdqr._backend.host import backend
+from mdqr._core.float_warnings import warn_float
 from mdqr._errors import shown
 from mdqr._stability import experimental
 
@@ -27,6 +28,7 @@ __all__ = [
     "set_num_threads",
     "set_workspace",
     "show",
+    "warn_float",
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from mdqr._array import protocols
+from mdqr._array.refusals import ROUNDING, rounded_by_pandas
 from mdqr._array.tables import matmul
 from mdqr._backend.host import values
 from mdqr._core.promotion import arithmetic, is_operand
@@ -197,6 +199,8 @@ class Operators:
         return bool(planes.nonzero(array.limbs, array.is_complex))
 
     def __float__(self) -> float:
+        if sys._getframe(1).f_globals.get("__name__") in ROUNDING:
+            raise TypeError(rounded_by_pandas(cast("MDArray", self).precision))
         block = cast("MDArray", self)._block
         if block.ndim == 1 and isinstance(block, np.ndarray):  # one real value
             first, *rest = block.tolist()
@@ -208,6 +212,8 @@ class Operators:
         return float(self._single_real("float").to_numpy().item())
 
     def __complex__(self) -> complex:
+        if sys._getframe(1).f_globals.get("__name__") in ROUNDING:
+            raise TypeError(rounded_by_pandas(cast("MDArray", self).precision))
         return complex(self._single("complex", "a.to_numpy()").to_numpy().item())
 
     def __int__(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any, cast
 
@@ -92,7 +93,7 @@ def array_function(function: Function, types: Any, arguments: Any, options: Any)
     if not all(issubclass(kind, (ArrayBase, np.ndarray)) for kind in types):
         return NotImplemented
     name = f"{function.__module__}.{function.__name__}"
-    answer = FUNCTIONS.get(function) or _from_linalg(function)
+    answer = FUNCTIONS.get(function) or _from_module(function)
     if answer is None:
         raise TypeError(missing(name))
     options = _without_default_type(options)
@@ -130,12 +131,13 @@ def _names_of_data(function: Function, answer: Function) -> tuple[str, ...]:
         return tuple(own)
 
 
-def _from_linalg(function: Function) -> Function | None:
-    if function.__module__ != "numpy.linalg":
+def _from_module(function: Function) -> Function | None:
+    """Return the function of that name in `mdqr.linalg` or `mdqr.fft`, if NumPy's is in its own."""
+    parent, _, name = function.__module__.rpartition(".")
+    if parent != "numpy" or name not in ("linalg", "fft"):
         return None
-    from mdqr import linalg
-
-    found: Function | None = getattr(linalg, function.__name__, None)
+    module = import_module(f"mdqr.{name}")
+    found: Function | None = getattr(module, function.__name__, None)
     return found
 
 

@@ -23,9 +23,12 @@ _INSTEAD = {
     "fix": "mdqr.trunc(a)",
 }
 # Packages whose functions are named, and the names of functions that only stand around others.
-_NAMED = ("numpy", "pandas", "scipy", "sklearn", "xarray")
+_NAMED = ("numpy", "pandas", "scipy", "sklearn", "xarray", "_pytest")
 _AROUND = ("wrapper", "wrapped", "inner", "inner_f", "call", "func", "f", "fun")
 
+
+# Parts of pandas that take `float` of each value of a column of objects, for means and deviations.
+ROUNDING = frozenset({"pandas.core.nanops", "pandas.core.groupby.ops"})
 
 # Functions of `scipy.optimize` that have another name here.
 _FITS = {"leastsq": "least_squares", "fsolve": "root"}
@@ -74,6 +77,14 @@ def missing(name: str) -> str:
     )
 
 
+def rounded_by_pandas(precision: Precision) -> str:
+    """Return the message for statistics that pandas forms of float64."""
+    return (
+        f"pandas would round the MDArrays of precision {precision} in a column to float64; "
+        "mdqr.array(column).mean() and its like keep the digits, column.astype(float) rounds"
+    )
+
+
 def refused(precision: Precision) -> str:
     """Return what to say where an array of NumPy is asked for, of values of more than a double."""
     caller = _caller(sys._getframe(1).f_back)
@@ -96,12 +107,18 @@ def refused(precision: Precision) -> str:
 def _instead(caller: str) -> str | None:
     """Return the function of mdqr that does what another one does."""
     package, _, name = caller.rpartition(".")
+    if caller in ("numpy.testing.assert_allclose", "pytest.approx"):
+        return "mdqr.testing.assert_allclose(x, y, rtol=...)"
     if package == "numpy.testing" and name.startswith("assert"):
         return "mdqr.testing.assert_close"
     if package in ("scipy.linalg", "numpy.linalg"):
         from mdqr import linalg
 
         return f"mdqr.linalg.{name}" if name in linalg.__all__ else None
+    if package in ("scipy.fft", "numpy.fft"):
+        from mdqr import fft
+
+        return f"mdqr.fft.{name}" if name in fft.__all__ else None
     if package == "scipy.optimize":
         from mdqr import optimize
 
@@ -135,6 +152,8 @@ def _public(frame: FrameType) -> str | None:
         inner = next((x for x in held if callable(x) and hasattr(x, "__name__")), None)
         called, module = getattr(inner, "__name__", "_"), getattr(inner, "__module__", "") or ""
     parts = module.split(".")
+    if parts[0] == "_pytest":  # which is around every test
+        return "pytest.approx" if parts[-1] in ("approx", "python_api") else None
     if called.startswith("_") or parts[0] not in _NAMED:
         return None
     places = (".".join(parts[:count]) for count in (2, 1) if not parts[:count][-1].startswith("_"))

@@ -33,6 +33,8 @@ class Layout:
     drop_missing: bool = False
     decimal: str = "."
     encoding: str = "utf-8"
+    thousands: str | None = None
+    widths: Sequence[int] | None = None
 
     @property
     def form(self) -> Form:
@@ -40,10 +42,18 @@ class Layout:
         missing = MISSING if self.drop_missing else None
         hints = dict.fromkeys(MISSING, f"; {_ADVICE}")
         return Form(
-            *(self.delimiter, self.skiprows, self.comments, missing, hints),
+            *(self.delimiter, self.skiprows, self.comments or None, missing, hints),
             decimal=self.decimal,
+            thousands=self.thousands,
+            widths=self.widths,
             encoding=self.encoding,
-            advice=Advice("leave out --no-header", "--decimal ,", "--encoding latin-1 or utf-16"),
+            advice=Advice(
+                "leave out --no-header",
+                "--decimal ,",
+                "--thousands ",
+                "--comments ",
+                "--encoding latin-1 or utf-16",
+            ),
         )
 
 

@@ -62,8 +62,26 @@ def add_layout(group: argparse._ArgumentGroup) -> None:
         type=_text,
         action="append",
         default=[],
-        help="start of a comment, such as '#'; may be given several times; default: none",
+        help="start of a comment, such as '#'; may be given several times; default: the first "
+        "of '#', '%%' and '!' that begins a line before the first row",
     )
+    group.add_argument(
+        "--widths",
+        metavar="COUNT[,COUNT...]",
+        type=_widths,
+        help="characters of each field, of a file without delimiters",
+    )
+    _add_texts(group)
+    group.add_argument(
+        "--drop-missing",
+        action="store_true",
+        help="leave out rows with a field that is empty or one of "
+        + ", ".join(f"'{text}'" for text in filter(None, MISSING)),
+    )
+
+
+def _add_texts(group: argparse._ArgumentGroup) -> None:
+    """Add the options of the notation of numbers and of the encoding."""
     group.add_argument(
         "--decimal",
         metavar="CHARACTER",
@@ -72,17 +90,16 @@ def add_layout(group: argparse._ArgumentGroup) -> None:
         help="before the fraction of a number: '.' or ','; default: '.'",
     )
     group.add_argument(
+        "--thousands",
+        metavar="CHARACTER",
+        help="between groups of three digits, such as '.' with --decimal ,; default: none",
+    )
+    group.add_argument(
         "--encoding",
         metavar="NAME",
         type=_encoding,
         default="utf-8",
         help="of the text, such as latin-1 or utf-16; default: utf-8",
-    )
-    group.add_argument(
-        "--drop-missing",
-        action="store_true",
-        help="leave out rows with a field that is empty or one of "
-        + ", ".join(f"'{text}'" for text in filter(None, MISSING)),
     )
 
 
@@ -165,6 +182,8 @@ def layout_of(options: argparse.Namespace) -> Layout:
         options.drop_missing,
         options.decimal,
         options.encoding,
+        options.thousands,
+        options.widths,
     )
 
 
@@ -227,6 +246,10 @@ def _encoding(text: str) -> str:
         return codecs.lookup(text).name
     except LookupError:
         raise argparse.ArgumentTypeError(f"there is no encoding {text!r}") from None
+
+
+def _widths(text: str) -> list[int]:
+    return [_count(part.strip()) for part in text.split(",")]
 
 
 def _count(text: str) -> int:

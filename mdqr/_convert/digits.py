@@ -199,9 +199,9 @@ def real_text(precision: Precision, digits: int | None, most: int | None = None)
             found = shortest(abs(man), exp, full) if same_limbs(read, full) else None
         else:
             found = shortest(abs(man), exp, full)
-        if found is None and most is None:
+        if most is None and found is None:
             return lossless_text(limbs)
-        if found is None:
+        if found is None or (most is not None and len(found[0]) > most):
             text, leading = significant(abs(man), exp, most or 1)
             found = text.rstrip("0"), leading
         return sign + layout(*found, max(precision.digits, 16), point=True)

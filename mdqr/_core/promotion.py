@@ -24,6 +24,7 @@ from mdqr._convert.array_like import (
 from mdqr._convert.arrays import check_depth, objects_to_block, refuse_text, scalar_to_limbs
 from mdqr._convert.constants import Constant
 from mdqr._convert.enclosures import between_doubles
+from mdqr._core import float_warnings
 from mdqr._core.base import ArrayBase
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, device_of, is_cuda_array, place_on_device_of
@@ -97,6 +98,8 @@ def promote(*values: Any, precision: Precision | None = None) -> Operands:
     """
     given, values = values, tuple(map(unwrapped, values))
     target = precision or highest_precision(values, given)
+    if float_warnings.contexts:
+        float_warnings.check(values, target)
     pairs = together([to_block(value, target.limbs) for value in values], values)
     blocks, is_complex = one_field(pairs)
     return Operands(target, is_complex, blocks)
@@ -273,6 +276,8 @@ def _with_number(x: Any, y: Any) -> Operands | None:
         return None
     if not isinstance(array._block, np.ndarray):
         return None
+    if float_warnings.contexts:
+        float_warnings.check((number,), array._precision)
     block: Block = np.array([number], dtype=np.float64)
     if array._block.ndim > 1:
         block = planes.broadcast(block, False, array._block.shape[1:])
@@ -337,9 +342,10 @@ def to_block(x: Any, limbs: int) -> tuple[Block, bool]:
         return from_sequence(x, limbs)
     if isinstance(x, (str, bytes)) or is_number(x):
         return scalar_block(x, limbs)
+    hint = "; mdqr.sparse.matmul, solve and lstsq take it" if hasattr(x, "tocoo") else ""
     raise TypeError(
         f"operands must be MDArray, NumPy or CuPy arrays, nested sequences or numbers; "
-        f"got {type(x).__name__}"
+        f"got {type(x).__name__}{hint}"
     )
 
 

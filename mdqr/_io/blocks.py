@@ -77,10 +77,14 @@ def of_bytes(stream: IO[bytes] | io.BufferedIOBase, skiprows: int) -> Iterator[B
 
 
 def of_lines(
-    stream: Iterator[str | bytes], skiprows: int, encoding: str = "utf-8"
+    stream: Iterator[str | bytes],
+    skiprows: int,
+    encoding: str = "utf-8",
+    *,
+    start: int = 1,
 ) -> Iterator[Block]:
-    """Yield the blocks behind some lines of a stream of lines."""
-    start, mark = skiprows + 1, _MARK
+    """Yield the blocks behind some lines of a stream of lines, of which the first is `start`."""
+    start, mark = start + skiprows, _MARK
     for _ in islice(stream, min(skiprows, sys.maxsize)):
         pass
     while found := list(islice(stream, _LINES)):

@@ -97,8 +97,8 @@ printoptions.__module__ = "mdqr"
 def repr_array(a: MDArray) -> str:
     """Return text that evaluates back to `a`, except where it is summarised.
 
-    Values whose limbs stand more than some bits apart, such as 1 + 1e-200, are rounded to
-    `most_digits`; `to_strings` writes them out.
+    Values that take more than `most_digits`, such as 1 + 1e-200 and the double 1e-71, are rounded
+    to these; `to_strings` writes them out.
     """
     options = [f"precision=mdqr.{a.precision.name}"]
     if a.is_complex and not a.size:

@@ -17,6 +17,7 @@ from mdqr._errors import shortened, shown
 from mdqr._functions.creation import array
 from mdqr._io.blocks import Block, Cells, Source, behind, first_row, plain_cells
 from mdqr._io.form import Form
+from mdqr._io.layouts import cut, names_of, with_comments
 from mdqr._io.opened import opened
 from mdqr._io.rows import CellError, Rows, read_rows
 from mdqr._precision import as_precision
@@ -54,6 +55,8 @@ def loadtxt(
     usecols: Columns | None = None,
     max_rows: int | None = None,
     decimal: str = ".",
+    thousands: str | None = None,
+    widths: Sequence[int] | None = None,
     encoding: str = "utf-8",
     dtype: type | None = None,
     device: str | None = None,
@@ -70,12 +73,14 @@ def loadtxt(
     delimiter : str, default: ","
         The character between fields; None: any whitespace.
     header : bool, default: False
-        Whether the first line names the columns.
+        Whether the first line names the columns. If that line has numbers, and the comment before
+        it as many fields, the comment names them.
     skiprows : int, default: 0
         Number of lines to skip at the beginning, before the header.
     comments : str or sequence of str, optional
-        What begins a comment outside of quotes, such as ``"#"`` or ``["!", "#"]``; it ends with its
-        line.
+        Start of a comment outside of quotes, such as ``"#"`` or ``["!", "#"]``; it ends with its
+        line. By default the first of ``#``, ``%`` and ``!`` that begins a line before the first
+        row; ``[]`` for none.
     missing : str or sequence of str, optional
         Fields that hold no number, such as ``["", "NA"]``; they are read as NaN.
     usecols : str, int or sequence of them, optional
@@ -87,6 +92,11 @@ def loadtxt(
     decimal : {".", ","}, default: "."
         The character before the fraction of a number. With ``","`` a point makes it no number: it
         may separate thousands.
+    thousands : str, optional
+        The character between groups of three digits before the fraction, such as ``","``. Numbers
+        may have it or not.
+    widths : sequence of int, optional
+        The number of characters of each field, for files without delimiters.
     encoding : str, default: "utf-8"
         How a file of bytes holds text; UTF-8 may begin with a byte order mark.
     dtype : {None, float, complex}, optional
@@ -132,6 +142,8 @@ def loadtxt(
     form = Form(
         *(delimiter, skiprows, comments, missing),
         decimal=decimal,
+        thousands=thousands,
+        widths=widths,
         max_rows=max_rows,
         encoding=encoding,
     )
@@ -166,13 +178,13 @@ def read_table(
     given.
     `report` is called as ``report("reading", rows, None)`` after each few thousand rows.
     """
-    name = name or _name_of(file)
+    name = name or name_of(file)
     form = form or Form()
     reading = _Reading(name, limbs, form, report)
     with _readable(reading, form), opened(file, form) as blocks:
         head = reading.head(blocks, header)
         if head is None:
-            raise CellError(f"{name}: the file is empty")
+            raise CellError(f"{name}: the file is empty" + reading.if_empty)
         line, fields = head
         width = len(fields)
         names = tuple(cell.strip() for cell in fields) if header else ()
@@ -189,7 +201,8 @@ def read_table(
     return Table(tuple(labels), picked, lines, real, imag)
 
 
-def _name_of(file: Source) -> str:
+def name_of(file: Source) -> str:
+    """Return the name of a file in messages."""
     if isinstance(file, (str, os.PathLike)):
         return os.fspath(file)
     return str(getattr(file, "name", "<text>"))
@@ -267,6 +280,8 @@ class _Reading:
 
         It is read once more with the others, unless it is the header.
         """
+        blocks, self._form, comment = with_comments(blocks, self._form)
+        blocks = cut(blocks, self._form, self.name)
         for block in blocks:
             found = first_row(block, self._form)
             if found is None:
@@ -274,13 +289,30 @@ class _Reading:
                 first = next(self._rows, None)
                 if first is None:
                     return None
-                self._rows = chain([first.behind(1) if header else first], self._rows)
-                return first.lines[0], first.fields[: first.width]
-            line, fields, end = found
-            if line:
-                self._blocks = chain([behind(block, line, end) if header else block], blocks)
-                return line, fields
+                line, fields = first.lines[0], first.fields[: first.width]
+                names = names_of(comment, fields, self._form) if header and comment else None
+                skipped = header and names is None
+                self._rows = chain([first.behind(1) if skipped else first], self._rows)
+            else:
+                line, fields, end = found
+                if not line:
+                    continue
+                names = names_of(comment, fields, self._form) if header and comment else None
+                skipped = header and names is None
+                self._blocks = chain([behind(block, line, end) if skipped else block], blocks)
+            return (line, fields) if names is None or comment is None else (comment.line, names)
         return None
+
+    @property
+    def if_empty(self) -> str:
+        """The end of the message for a file without rows."""
+        if not self._form.detects or not self._form.comments:
+            return ""
+        mark = self._form.comments[0]
+        return (
+            f" except for comments that begin with {mark!r}; "
+            f"give another {self._form.advice.comments} if these are rows"
+        )
 
     def _slowly(self, blocks: Iterator[Block], width: int | None) -> Iterator[Rows]:
         """Return the rows of all blocks, line by line."""

@@ -9,6 +9,7 @@ from typing import IO, Any
 
 from mdqr._core.base import ArrayBase
 from mdqr._io.form import Form
+from mdqr._io.layouts import MARKS
 
 Target = str | os.PathLike[str] | IO[str]
 
@@ -81,6 +82,13 @@ def _write(
 ) -> None:
     writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
     if names is not None:
-        writer.writerow(names)
+        # quotes, where a reader would take the line for a comment
+        marked = bool(names) and names[0].lstrip().startswith(tuple(MARKS))
+        csv.writer(
+            stream,
+            delimiter=delimiter,
+            lineterminator="\n",
+            quoting=csv.QUOTE_ALL if marked else csv.QUOTE_MINIMAL,
+        ).writerow(names)
     for start in range(0, rows.shape[0], 4096):
         writer.writerows(rows[start : start + 4096].to_strings(digits).tolist())

@@ -1,8 +1,10 @@
-"""Rational approximation in any precision: the AAA algorithm, with SciPy's names."""
+"""Approximation in any precision: AAA, minimax polynomials, interpolation, with SciPy's names."""
 
 from mdqr.approx._aaa import AAA
+from mdqr.approx._minimax import MinimaxPolynomial, minimax
+from mdqr.approx._weights import BarycentricInterpolator
 
-__all__ = ["AAA"]
+__all__ = ["AAA", "BarycentricInterpolator", "MinimaxPolynomial", "minimax"]
 
 
 def __dir__() -> list[str]:

@@ -11,9 +11,9 @@ import numpy as np
 from mdqr._convert.constants import e, pi
 from mdqr._core.dtypes import DType, dtype_of
 from mdqr._errors import shown
-from mdqr._precision import PRECISIONS, Precision, as_precision
+from mdqr._precision import PRECISIONS, Precision, as_precision, qd
 from mdqr._typing import PrecisionLike
-from mdqr.array_api import _arrays, _creation, _dtypes, _elementwise, linalg, special
+from mdqr.array_api import _arrays, _creation, _dtypes, _elementwise, fft, linalg, special
 
 VERSION = "2025.12"
 VERSIONS = ("2022.12", "2023.12", "2024.12", VERSION)
@@ -67,6 +67,7 @@ def contents(precision: Precision) -> dict[str, Any]:
             if getattr(value, "__module__", "") == _arrays.__name__ and name[0] != "_"
         },
         **_elementwise.FUNCTIONS,
+        "fft": fft if precision is qd else fft.of_precision(precision),
         "linalg": linalg,
         "special": special,
     }

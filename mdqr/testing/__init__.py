@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from mdqr.testing import _families
+from mdqr.testing._allclose import assert_allclose
 from mdqr.testing._assertions import assert_close, assert_same_bits, ulp_error
 from mdqr.testing._matrices import MATRIX_KINDS, matrix
 from mdqr.testing._oracles import Exact, exact
@@ -25,6 +26,7 @@ __all__ = [
     "Exact",
     "LstsqProblem",
     "arrays",
+    "assert_allclose",
     "assert_close",
     "assert_same_bits",
     "exact",

@@ -22,16 +22,25 @@ from mdqr.linalg._shared.info import WithInfo
 ROOT = Path(__file__).resolve().parents[2]
 FILE = Path(__file__).with_name("surface.txt")
 MODULES = (
-    *("mdqr", "mdqr.array_api", "mdqr.array_api.linalg", "mdqr.array_api.special", "mdqr.config"),
+    *(
+        "mdqr",
+        "mdqr.array_api",
+        "mdqr.array_api.fft",
+        "mdqr.array_api.linalg",
+        "mdqr.array_api.special",
+        "mdqr.config",
+    ),
     *(
         "mdqr.linalg",
         "mdqr.optimize",
         "mdqr.plot",
         "mdqr.approx",
+        "mdqr.fft",
         "mdqr.quadrature",
         "mdqr.random",
         "mdqr.series",
         "mdqr.series.plot",
+        "mdqr.sparse",
     ),
     *("mdqr.tensorcore", "mdqr.testing"),
 )

@@ -296,3 +296,18 @@ def test_lists_of_numbers_are_exact(x, multiple):
         else:
             assert Fraction(*got.as_integer_ratio()) == Fraction(wanted)
             assert np.signbit(float(got)) == np.signbit(float(wanted))
+
+
+@pytest.mark.parametrize("name", ["mean", "std", "var", "median", "sem", "skew", "kurt"])
+def test_statistics_of_pandas_do_not_round(name):
+    """They were float64 without a word."""
+    column = pd.Series([1.0, 2.0, 4.0, 8.0]).map(lambda x: mdqr.qd(x) / 3)
+    for data in (column, pd.DataFrame({"a": column})):
+        with pytest.raises((TypeError, ValueError)):  # pandas has its own words for it
+            getattr(data, name)()
+    with pytest.raises((TypeError, ValueError)):
+        column.groupby([0, 0, 1, 1]).std()
+    assert column.astype(float).dtype == float
+    mdqr.testing.assert_same_bits(column.sum(), mdqr.array(column, precision="qd").sum())
+    assert isinstance(column.max(), mdqr.MDArray)
+    assert isinstance(column.groupby([0, 0, 1, 1]).sum()[0], mdqr.MDArray)

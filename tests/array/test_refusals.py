@@ -18,14 +18,14 @@ REFUSED = {
     "ldl": (lambda: scipy.linalg.ldl(A), r"^scipy\.linalg\.ldl asks .*enough$"),
     "assert_allclose": (
         lambda: np.testing.assert_allclose(A, A),
-        r"^numpy\.testing\.assert_allclose asks .*mdqr\.testing\.assert_close keeps the digits$",
+        r"^numpy\.testing\.assert_allclose asks .*mdqr\.testing\.assert_allclose\(.* keeps",
     ),
     "Series": (lambda: pd.Series(A[0]), "convert a data frame or a masked array"),
     "save": (lambda: np.save("x", A), r"mdqr\.save\(file, a\) keeps all digits"),
     "savez": (lambda: np.savez("x", A), r"mdqr\.savez\(file, a\) keeps all digits"),
     "savetxt": (lambda: np.savetxt("x", A), r"mdqr\.savetxt\(file, a\) keeps all digits"),
     "array2string": (lambda: np.array2string(A), "mdqr.printoptions.*to_strings"),
-    "fft": (lambda: np.fft.fft(A), r"numpy\.fft\.fft\(a\.to_numpy\(\)\) computes"),
+    "unwrap": (lambda: np.unwrap(A), r"numpy\.unwrap\(a\.to_numpy\(\)\) computes"),
     "float": (
         lambda: A.astype(float),
         r"a\.astype\(float64\) would leave.*a\.to_numpy\(\) returns",

@@ -137,11 +137,11 @@ def test_commas_comments_and_compression(run, tmp_path, plain):
     ("text", "arguments", "message"),
     [
         (
-            "# by hand\nx,y\n1,2\n",
+            "// by hand\nx,y\n1,2\n",
             [],
-            "give --comments '#' if it is a comment, or --delimiter blanks",
+            "give --comments '//' if it is a comment, or --delimiter blanks",
         ),
-        ("#\nx,y\n1,2\n", [], "give --comments '#' if it is a comment\n"),
+        ("//\nx,y\n1,2\n", [], "give --comments '//' if it is a comment\n"),
         ("sep=;\nx;y\n1;2\n", [], "give --skip-rows 1 --delimiter ';'\n"),
         (
             "x,y\n1,2,\n",
@@ -151,6 +151,10 @@ def test_commas_comments_and_compression(run, tmp_path, plain):
         ("x,y,\n1,2,\n", [], "the last column has no name, as where lines end with a delimiter"),
         ("x;y\n1,5;2\n", ["--delimiter", ";"], "is that a decimal comma? give --decimal ,\n"),
         ("x;y\n1.5;2\n", ["--delimiter", ";", "--decimal", ","], "a number has no point"),
+        ("x;y\n1,234;2\n", ["--delimiter", ";"], "give --thousands ',', or --decimal , if"),
+        ("x,y\n1,2 # a\n", [], "does a comment begin there? give --comments '#'\n"),
+        ("#1,2\n#3,4\n", [], "except for comments that begin with '#'; give another --comments"),
+        ("x;y\n1;2\n", ["--thousands", ";", "--delimiter", ";"], "between fields"),
         ("x,y\n1,2\n", ["--decimal", ","], "needs another character between fields, such as ';'"),
         ("x,y\n1,\xff\n", [], "is not UTF-8 text"),
         ("x,y\n1_0,2\n", [], "cannot read '1_0' as a number"),
@@ -177,3 +181,25 @@ def test_a_zero_is_said_to_be_small(run, tmp_path):
     path.write_text("x,y\n0.1,0.2\n0.2,0.4\n0.3,0.6\n0.7,1.4\n")
     _, out, _ = run("lstsq", path)
     assert re.search(r"^intercept +0 +\? \(below \d\.\de-6\d\)$", out, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        (
+            "# by hand\nx;y\n# and\n1.000,5;2\n2.000;3 # a\n3;5\n",
+            "--delimiter ; --decimal , --thousands .",
+        ),
+        ("#x,y\n1000.5,2\n2000,3\n3,5\n", ""),
+        ("% by hand\n     x y\n1000.52\n2000. 3\n3     5\n", "--widths 6,2"),
+    ],
+)
+def test_comments_thousands_and_widths(run, tmp_path, text, arguments):
+    path = tmp_path / "data.txt"
+    path.write_text(text)
+    plain = tmp_path / "plain.csv"
+    plain.write_text("x,y\n1000.5,2\n2000,3\n3,5\n")
+    wanted = estimates(run("lstsq", plain)[1])
+    code, out, err = run("lstsq", path, *arguments.split())
+    assert (code, err) == (0, "")
+    assert estimates(out) == wanted

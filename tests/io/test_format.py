@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -75,6 +76,20 @@ def test_repr_leaves_out_what_stands_far_below():
     tie = mdqr.from_limbs(np.array([1.0, 2.0**-53, 2.0**-106, 0.0]), normalize=False)
     assert "x" not in repr(tie)
     assert "x" in tie.to_strings().item()
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("value", [1e-71, -1e100, 2.0**-236, 1e-300, 5e-324, 1.7e308])
+def test_repr_of_one_limb_has_few_digits(value, precision):
+    """1e-71 had 219 digits in dd."""
+    a = mdqr.array([value, value * (1 - 2.0**-30)], precision=precision)
+    digits = most_digits(precision)
+    again = eval(repr(a), {"mdqr": mdqr})
+    texts = re.findall("'(.*?)'", repr(a))
+    for x, y, text, exact in zip(a, again, texts, a.to_fractions(), strict=True):
+        assert len(significand(text)) <= digits
+        near = abs(Fraction(text) - exact) <= abs(exact) / 2 / Fraction(10) ** (digits - 1)
+        assert near or (x.limbs == y.limbs).all()
 
 
 def test_repr_reads_well():

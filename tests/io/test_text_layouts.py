@@ -92,8 +92,9 @@ def test_decimal_commas(numbers, quoted):
 def test_points_are_no_part_of_numbers_with_decimal_commas(quoted):
     """1.500 is one and a half, or fifteen hundred."""
     options = {"delimiter": ";", "decimal": ",", "quoted": quoted}
-    for cell in ("1.500", "1.234,5", "1,2.3"):
-        with pytest.raises(ValueError, match=f"line 1, column 2: cannot read '{cell}'.*no point"):
+    thousands = r"give thousands='\.'"
+    for cell, hint in {"1.500": thousands, "1.234,5": thousands, "1,2.3": "no point"}.items():
+        with pytest.raises(ValueError, match=f"line 1, column 2: cannot read '{cell}'.*{hint}"):
             read(f"1,5;{cell}\n", **options)
     a = read("Jahr;x.y\n1,5;-,5\nk.A.;1,5e3\n", header=True, missing="k.A.", **options)
     assert a.to_numpy().tolist()[0] == [1.5, -0.5]

@@ -85,7 +85,7 @@ def test_an_option_is_told_with_value_help_and_notes(built):
     assert "--precision {d,dd,qd,od}" in text
     assert "--skip-rows COUNT" in text
     assert "Lines to skip at the beginning, before the header." in text
-    assert "Start of a comment, such as #; may be given several times; default: none." in text
+    assert "Start of a comment, such as #; may be given several times; default: the first" in text
     assert "mdqr series FILE --start NUMBER[,NUMBER...] --degree DEGREE [options]" in text
 
 

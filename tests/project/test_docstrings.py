@@ -15,8 +15,10 @@ MODULES = ["mdqr", "mdqr.linalg", "mdqr.optimize", "mdqr.plot", "mdqr.series", "
 MODULES += [
     "mdqr.approx",
     "mdqr.distributed",
+    "mdqr.fft",
     "mdqr.quadrature",
     "mdqr.random",
+    "mdqr.sparse",
     "mdqr.tensorcore",
     "mdqr.testing",
 ]

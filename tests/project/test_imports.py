@@ -46,9 +46,10 @@ LAYERS = """
     mdqr.linalg._spectral
     mdqr.linalg._solve  mdqr.linalg._general  mdqr.linalg._roots  mdqr.linalg._update
     mdqr.linalg._matrix
-    mdqr.linalg  mdqr.config  mdqr.plot
+    mdqr.linalg  mdqr.config  mdqr.plot  mdqr.fft
     mdqr.array_api
     mdqr.tensorcore  mdqr.series  mdqr.optimize  mdqr.quadrature  mdqr.approx  mdqr.distributed
+    mdqr.sparse
     mdqr.testing
     mdqr._cli  mdqr.__main__
 """
@@ -58,10 +59,10 @@ LAYER = {name: level for level, row in enumerate(LAYERS.split("\n")) for name in
 LATER = {
     "mdqr": {"mdqr.linalg": "it is loaded when it is asked for"},
     "mdqr._array.protocols": {
-        "mdqr.linalg": "it is loaded when it is asked for",
         "mdqr.array_api._namespace": "it is loaded when it is asked for",
     },
     "mdqr._array.refusals": {
+        "mdqr.fft": "it is loaded when it is asked for",
         "mdqr.linalg": "it is loaded when it is asked for",
         "mdqr.optimize": "it is loaded when it is asked for",
     },
@@ -103,6 +104,7 @@ OTHER_PACKAGES = {
     "hypothesis": "the strategies of mdqr.testing",
     "matplotlib": "mdqr[plot]",
     "mpmath": "`import mdqr` does not wait for it",
+    "scipy": "mdqr.sparse, whose operands are SciPy's",
     "sympy": "mdqr[series]",
     "tqdm": "`import mdqr` and short commands do not wait for it",
 }
@@ -112,12 +114,13 @@ MOST_MODULES = 15
 FEWEST_LINES = 40
 SMALLER_FILES = {
     "mdqr/__main__.py": "python -m mdqr",
-    "mdqr/_io/savetxt.py": "a public function",
     "mdqr/_io/html.py": "tables of notebooks",
     "mdqr/_backend/cuda/digits.py": "what plans of products and panels derive from the limbs",
     "mdqr/array_api/special.py": "a public module: SciPy asks for its name",
     "mdqr/array_api/_dispatch.py": "what all functions of the namespace do with their operands",
     "mdqr/linalg/_products/exact/residual.py": "another contract than that of products",
+    "mdqr/fft/_bounds.py": "a derivation, and its formula",
+    "mdqr/testing/_allclose.py": "another assertion: exact tolerances",
     "mdqr/_typing.py": "names of types, without functions",
     "mdqr/_core/axes.py": "what all functions with axes share",
     "mdqr/_backend/workspace.py": "a number that the configuration sets and calls read",

@@ -24,6 +24,8 @@ MODULES = {
         "mdqr.optimize",
         "mdqr.quadrature",
         "mdqr.approx",
+        "mdqr.fft",
+        "mdqr.sparse",
         "mdqr.distributed",
         "mdqr.tensorcore",
         "mdqr.plot",
@@ -56,7 +58,12 @@ PROMISED = {
     """,
     "mdqr.series": "System PowerSeries newton_series pade radius track plot",
     "mdqr.series.plot": "coefficients domb_sykes poles convergence",
-    "mdqr.approx": "AAA",
+    "mdqr.approx": "AAA BarycentricInterpolator MinimaxPolynomial minimax",
+    "mdqr.sparse": "matmul solve lstsq",
+    "mdqr.fft": """
+        fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn
+        fftfreq rfftfreq fftshift ifftshift error_bound
+    """,
     "mdqr.quadrature": "gauss QuadratureInfo QuadratureRule",
     "mdqr.optimize": """
         least_squares curve_fit root lsq_linear nnls
@@ -109,11 +116,13 @@ def test_dir_shows_the_public_names():
         "array_api",
         "config",
         "distributed",
+        "fft",
         "linalg",
         "optimize",
         "plot",
         "quadrature",
         "series",
+        "sparse",
         "tensorcore",
         "testing",
     }

@@ -95,4 +95,11 @@ def write_texts(
     if module is None or (digits or 0) > MOST_DIGITS:
         return [None] * count, [0] * count
     texts, leading = module.write_texts(np.ascontiguousarray(planes), full, digits or 0, most or 0)
+    # The kernel writes numbers of few bits out, which takes many digits where they are small.
+    if digits is None and most is not None:
+        long = [i for i, text in enumerate(texts) if text is not None and len(text) > most]
+        if long:
+            rounded, places = write_texts(planes[:, long], full, most, None)
+            for i, text, place in zip(long, rounded, places, strict=True):
+                texts[i], leading[i] = None if text is None else text.rstrip("0"), place
     return texts, leading

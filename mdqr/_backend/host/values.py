@@ -15,6 +15,7 @@ from typing import Any
 from mdqr._backend.host.backend import extension
 
 _array_type: type | None = None
+_check: Callable[[Any, Any], None] | None = None
 
 
 def register(array_type: type) -> None:
@@ -32,7 +33,24 @@ def _load(name: str, *arguments: Any) -> Any:
         return None
     module.register_arrays(_array_type)
     operate, apply, order = module.operate, module.apply, module.order
+    if _check is not None:
+        set_check(_check)
     return getattr(module, name)(*arguments)
+
+
+def set_check(check: Callable[[Any, Any], None] | None) -> None:
+    """Let a function see the operands of each operation done here, or none."""
+    global operate, _check
+    _check = check
+    if not isinstance(apply, partial):  # loaded
+        operate = extension().operate if check is None else _checked
+
+
+def _checked(name: str, x: Any, y: Any) -> Any:
+    found = extension().operate(name, x, y)
+    if found is not None and _check is not None:
+        _check(x, y)
+    return found
 
 
 operate: Callable[[str, Any, Any], Any] = partial(_load, "operate")

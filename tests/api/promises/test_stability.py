@@ -21,7 +21,10 @@ EXPERIMENTAL = {
     **{f"distributed.{name}": getattr(distributed, name) for name in distributed.__all__},
     **{f"optimize.{name}": getattr(optimize, name) for name in optimize.__all__},
     **{f"quadrature.{name}": getattr(quadrature, name) for name in quadrature.__all__},
-    "approx.AAA": approx.AAA,
+    **{f"approx.{name}": getattr(approx, name) for name in approx.__all__},
+    "mmread": mdqr.mmread,
+    **{f"sparse.{name}": getattr(mdqr.sparse, name) for name in mdqr.sparse.__all__},
+    **{f"fft.{name}": getattr(mdqr.fft, name) for name in mdqr.fft.__all__},
     **{f"linalg.{n}": getattr(mdqr.linalg, n) for n in ("expm", "cosm", "sinm", "coshm", "sinhm")},
     **{f"config.{n}": getattr(mdqr.config, n) for n in ("get_workspace", "set_workspace")},
 }
@@ -44,7 +47,7 @@ def test_nothing_else_is_marked():
         f"{module.__name__}.{name}"
         for module in (
             *(mdqr, mdqr.linalg, mdqr.testing, mdqr.random, mdqr.plot, mdqr.config),
-            *(approx, distributed, optimize, quadrature, series),
+            *(approx, distributed, mdqr.fft, optimize, quadrature, series, mdqr.sparse),
         )
         for name in module.__all__
         if not inspect.ismodule(getattr(module, name))
@@ -60,7 +63,15 @@ def test_the_page_names_what_is_experimental():
     section = text[text.index("## Experimental") :].partition("\n## ")[0]
     for name in (
         *("tensorcore", "approx", "optimize", "quadrature", "series.track", "array_api"),
-        *("devices=", "distributed", "config.set_workspace", "linalg.expm"),
+        *(
+            "devices=",
+            "distributed",
+            "config.set_workspace",
+            "linalg.expm",
+            "fft",
+            "mmread",
+            "sparse",
+        ),
     ):
         assert f"mdqr.{name}" in section or f"`{name}" in section
     assert "Experimental" in mdqr.array_api.__doc__
