@@ -23,6 +23,7 @@ GROUPS = {
     "fft": "cpu.fft",
     "texts": "cpu.texts",
     "gallery": "cpu.gallery",
+    "distributed": "cpu.chunks",
     "gpu": "gpu.factors",
     "gpu-products": "gpu.products",
     "gpu-systems": "gpu.systems",

@@ -38,7 +38,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
         should go into a NumPy array.
     """
     out = options.pop("out", (None,))
-    options = _without_default_type(options)
+    options = _without_default_type(options, inputs)
     if any(not _known(x) for x in (*inputs, *out)):
         return NotImplemented
     name = _name(ufunc)
@@ -96,17 +96,28 @@ def array_function(function: Function, types: Any, arguments: Any, options: Any)
     answer = FUNCTIONS.get(function) or _from_module(function)
     if answer is None:
         raise TypeError(missing(name))
-    options = _without_default_type(options)
+    options = _without_default_type(options, arguments)
     if options:
         arguments, options = _by_position(function, answer, arguments, options)
     return answer(*arguments, **options)
 
 
-def _without_default_type(options: dict[str, Any]) -> dict[str, Any]:
-    """Return options without ``dtype=None``, the type of the operands."""
-    if options.get("dtype", options) is None:
-        return {name: value for name, value in options.items() if name != "dtype"}
-    return options
+def _without_default_type(options: dict[str, Any], operands: Any) -> dict[str, Any]:
+    """Return options without a ``dtype`` that all operands have.
+
+    It is None, or the type of NumPy for their field, in which Dask's arrays of blocks pose.
+    """
+    dtype = options.get("dtype", options)
+    if dtype is not None and dtype is not options:
+        fields = {x.is_complex for x in operands if isinstance(x, ArrayBase)}
+        if not _is_field(dtype) or fields != {dtype == np.complex128}:
+            return options
+    return {name: value for name, value in options.items() if name != "dtype"}
+
+
+def _is_field(dtype: Any) -> bool:
+    # The word is Dask's default for means.
+    return dtype == "f8" or (isinstance(dtype, np.dtype) and dtype in (np.float64, np.complex128))
 
 
 def _by_position(

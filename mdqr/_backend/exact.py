@@ -137,7 +137,7 @@ class Peer(Protocol):
     ) -> None:
         """Start ``call(backend, *operands, result)`` there; `finish` sets `out`.
 
-        Operands that are not there are copied.
+        Other operands are copied.
         """
         ...
 
@@ -286,4 +286,26 @@ class ExactProducts(Protocol):
         Digits count multiples of ``2**-unit``; an entry is their sum, rounded once, times ``2**(e +
         f + scale)`` of its line's `exponents`.
         """
+        ...
+
+    def exact_sums(self, left: Residues, right: Residues) -> Block:
+        """Return the sums of products of bytes, int32 ``(planes, rows, columns)``, both padded.
+
+        Those of several runs of terms may be added, and be taken modulo what they belong to.
+        """
+        ...
+
+    def exact_numbers(
+        self,
+        sums: Block,
+        exponents: LinePair,
+        channels: Channels,
+        back: Reconstruction,
+        unit: int,
+        scale: int,
+        *,
+        kind: Kind,
+        out: Block,
+    ) -> None:
+        """Write the numbers of sums to `out`, as `exact_product` does."""
         ...

@@ -11,7 +11,7 @@ from mdqr.distributed._batches import map_batches
 from mdqr.distributed._certify import certify_lstsq
 from mdqr.distributed._dask import as_dask
 from mdqr.distributed._factors import gram, qr
-from mdqr.distributed._files import open_rows, save_rows
+from mdqr.distributed._files.rows import open_rows, save_rows
 from mdqr.distributed._info import DistributedLstsqInfo
 from mdqr.distributed._lstsq import factor, lstsq
 from mdqr.distributed._rows import Rows

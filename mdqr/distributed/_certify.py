@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from mdqr._limbs import planes
 from mdqr._progress import Progress, Report, with_report
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
 from mdqr.distributed._info import DistributedLstsqInfo
-from mdqr.distributed._job import job_of
+from mdqr.distributed._job import Where, job_of
 from mdqr.distributed._passes import certified
 from mdqr.linalg._shared.operands import gather, precision_for
 
@@ -23,6 +23,7 @@ def certify_lstsq(
     *,
     weights: Any = None,
     precision: PrecisionLike | None = None,
+    method: Literal["auto", "householder", "products"] = "auto",
     fan_in: int = 8,
     scheduler: Any = None,
     progress: Progress = None,
@@ -39,8 +40,8 @@ def certify_lstsq(
         As in `lstsq`.
     precision : Precision or str, optional
         The precision in which `x` is judged; by default the one of the first chunk or of `x`.
-    fan_in, scheduler, progress : optional
-        As in `lstsq`.
+    method, fan_in, scheduler, progress : optional
+        As in `lstsq`; by products bounds are proven.
 
     Returns
     -------
@@ -65,7 +66,15 @@ def certify_lstsq(
     """
     if not (progress is None or isinstance(progress, Report)):
         return with_report(certify_lstsq, locals())
-    job = job_of("certify_lstsq", (a, b, weights), precision, scheduler, fan_in, progress)
+    job = job_of(
+        "certify_lstsq",
+        (a, b, weights),
+        precision,
+        Where(scheduler),
+        fan_in,
+        progress,
+        method=method,
+    )
     if job.source.once:
         raise ValueError("certify_lstsq: rows of an iterator come once: give a list or Rows")
     form = job.form

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import uuid
 from collections.abc import Callable, Iterable
@@ -18,8 +19,10 @@ _LOCAL = ("synchronous", "threads", "processes")
 class Engine(Protocol):
     """Runs functions of tasks that have run before, each in the order in which it is submitted."""
 
-    def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return the result of a function, or a handle of it."""
+    def submit(
+        self, name: str, function: Callable[..., Any], *arguments: Any, place: int | None = None
+    ) -> Any:
+        """Return the result of a function, or a handle of it; `place` is the index of a chunk."""
 
     def shared(self, value: Any) -> Any:
         """Return a handle of an argument of many tasks."""
@@ -27,11 +30,16 @@ class Engine(Protocol):
     def result(self, task: Any) -> Any:
         """Return the result of a task."""
 
+    def joined(self, task: Any, merge: Callable[[list[Any]], Any]) -> Any:
+        """Return the merged results of all processes that make this call."""
+
 
 class Here:
     """The calling process: a task runs when it is submitted."""
 
-    def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    def submit(
+        self, name: str, function: Callable[..., Any], *arguments: Any, place: int | None = None
+    ) -> Any:
         """Call the function."""
         return function(*arguments)
 
@@ -43,6 +51,10 @@ class Here:
         """Return the task, which is its result."""
         return task
 
+    def joined(self, task: Any, merge: Callable[[list[Any]], Any]) -> Any:
+        """Return the task: no other process has a part in it."""
+        return task
+
 
 class OnDask:
     """A Dask scheduler or a `distributed.Client`: a task is a delayed object."""
@@ -50,7 +62,9 @@ class OnDask:
     def __init__(self, scheduler: Any) -> None:
         self._scheduler, self._call = scheduler, uuid.uuid4().hex[:12]
 
-    def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    def submit(
+        self, name: str, function: Callable[..., Any], *arguments: Any, place: int | None = None
+    ) -> Any:
         """Return the delayed call."""
         dask = imported("dask")
         key = f"{name}-{self._call}-{uuid.uuid4().hex[:12]}"
@@ -68,9 +82,25 @@ class OnDask:
         future = self._scheduler.compute(task)
         try:
             return future.result()
-        except BaseException:
+        except BaseException as error:
             future.cancel()
+            if type(error).__name__ == "KilledWorker":
+                raise _lost(error) from error
             raise
+
+    def joined(self, task: Any, merge: Callable[[list[Any]], Any]) -> Any:
+        """Return the task: the graph has all."""
+        return task
+
+
+def _lost(error: BaseException) -> RuntimeError:
+    """Return an exception for workers that were lost more often than Dask allows."""
+    found = re.match(r"mdqr-([a-z]+(?:-\d+)?)-(\d+)-", str(error.args[0]))
+    where = "a task" if found is None else f"chunk {found[2]} in the stage {found[1]}"
+    return RuntimeError(
+        f"mdqr.distributed: the worker was lost at each try of {where}: if it ran out of memory, "
+        "smaller chunks help"
+    )
 
 
 def engine_for(function: str, scheduler: Any, source: Source) -> Engine:
@@ -152,6 +182,19 @@ def folded(
     object
         The engine's handle of the whole; `merge` of the empty list without items.
     """
+    return engine.joined(_tree(engine, name, items, merge, fan_in, report, count), merge)
+
+
+def _tree(
+    engine: Engine,
+    name: str,
+    items: Iterable[Any],
+    merge: Callable[[list[Any]], Any],
+    fan_in: int,
+    report: Reporter | None,
+    count: int | None,
+) -> Any:
+    """Return what `folded` does, of this process."""
     levels: list[list[Any]] = [[]]
     for done, item in enumerate(items, 1):
         _add(engine, name, levels, 0, item, merge, fan_in)

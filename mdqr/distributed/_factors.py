@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +18,8 @@ from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
 from mdqr.distributed._dask import as_blocks
 from mdqr.distributed._engines import folded
-from mdqr.distributed._job import Job, job_of
+from mdqr.distributed._job import Job, Where, job_of
+from mdqr.distributed._products import scaled, triangle
 from mdqr.distributed._rows import Form, Rows
 from mdqr.distributed._tree import Fault, first_fault, loaded, raised, tasks, tree
 from mdqr.linalg._factor.substitution import solve_triangular
@@ -34,8 +36,11 @@ def qr(
     /,
     *,
     precision: PrecisionLike | None = None,
+    method: Literal["auto", "householder", "products"] = "auto",
     fan_in: int = 8,
     scheduler: Any = None,
+    devices: Sequence[str] | None = None,
+    comm: Any = None,
     progress: Progress = None,
 ) -> Any:
     """Return QR of a matrix whose rows lie in chunks.
@@ -46,8 +51,9 @@ def qr(
         As in `lstsq`, without right-hand sides: chunks are matrices.
     mode : {"reduced", "r"}, default: "reduced"
         "r": R alone.
-    precision, fan_in, scheduler, progress : optional
-        As in `lstsq`.
+    precision, method, fan_in, scheduler, devices, comm, progress : optional
+        As in `lstsq`; devices and `comm` for R alone. Products give R to all digits of dd and qd
+        alone; in od, and beyond a condition of about 1e6, a tree does.
 
     Returns
     -------
@@ -68,7 +74,9 @@ def qr(
     A tree of R gives ``R_1``; then ``Q_1 = A R_1^-1`` block by block, a second tree R_2 of ``Q_1``,
     ``Q = Q_1 R_2^-1`` and ``R = R_2 R_1``. Q is orthogonal to a small multiple of ``n eps`` for
     conditions up to about ``0.1 / eps``, as Cholesky QR with one repetition is up to the root of
-    that (Y. Yamamoto and others 2015). With "r" R has the errors of the tree: see `factor`.
+    that (Y. Yamamoto and others 2015). With "r" R has the errors of the tree: see `factor`. R by
+    products has the same limbs for any chunks, devices and ranks, and up to 131,056 rows the
+    same as ``mdqr.linalg.qr(a, "r", method="refine")``.
 
     Examples
     --------
@@ -84,10 +92,14 @@ def qr(
         return with_report(qr, locals())
     if mode not in ("reduced", "r"):
         raise ValueError(f'qr: mode must be "reduced" or "r"; got {shown(mode)}')
-    job = job_of("qr", (a, None, None), precision, scheduler, fan_in, progress, sides=False)
-    inner = _tall_r(job)
-    if mode == "r":
-        return inner.astype(precision=job.form.precision)
+    where, given = Where(scheduler, devices, comm), (a, None, None)
+    job = job_of("qr", given, precision, where, fan_in, progress, sides=False, method=method)
+    if (devices, comm) != (None, None) and mode != "r":
+        raise ValueError('qr: devices= and comm= are for mode "r"')
+    with job.here:
+        inner = _tall_r(job)
+        if mode == "r":
+            return inner.astype(precision=job.form.precision)
     if job.source.once:
         raise ValueError("qr: rows of an iterator come once: Q needs a list or Rows")
     items = list(job.source.items)
@@ -109,6 +121,10 @@ def _handle(item: Any) -> Any:
 
 def _tall_r(job: Job) -> MDArray:
     """Return R of all rows in the working precision."""
+    found = triangle(job, sides=False) if job.method == "products" else None
+    if found is not None:
+        inputs = Inputs(job.form.work, job.form.work, job.form.is_complex, [])
+        return inputs.wrap(scaled(for_block(found.r), found, job.form.is_complex))
     node = tree(
         job.function, job.engine, job.source, job.form, job.fan_in, sides=False, report=job.report
     )
@@ -154,6 +170,8 @@ def gram(
     precision: PrecisionLike | None = None,
     fan_in: int = 8,
     scheduler: Any = None,
+    devices: Sequence[str] | None = None,
+    comm: Any = None,
     progress: Progress = None,
 ) -> MDArray:
     """Return ``A^H A`` of a matrix whose rows lie in chunks.
@@ -162,15 +180,16 @@ def gram(
     ----------
     a : array_like or rows
         As in `qr`.
-    precision, fan_in, scheduler, progress : optional
+    precision, fan_in, scheduler, devices, comm, progress : optional
         As in `lstsq`.
 
     Returns
     -------
     MDArray
-        ``(n, n)``, Hermitian to the bit; the error of each entry is at most ``eps abs(G)`` and
-        ``4 (m + c + 20) eps**2 abs(A)^H abs(A)``, m the rows of the largest of c chunks. So the
-        limbs hardly ever depend on the chunks: only where a sum is so close to a rounding boundary.
+        ``(n, n)`` in host memory, Hermitian to the bit; the error of each entry is at most
+        ``eps abs(G)`` and ``4 (m + c + 20) eps**2 abs(A)^H abs(A)``, m the rows of the largest of c
+        chunks. So the limbs hardly ever depend on the chunks: only where a sum is so close to a
+        rounding boundary.
 
     Raises
     ------
@@ -191,7 +210,8 @@ def gram(
     """
     if not (progress is None or isinstance(progress, Report)):
         return with_report(gram, locals())
-    job = job_of("gram", (a, None, None), precision, scheduler, fan_in, progress, sides=False)
+    where, given = Where(scheduler, devices, comm), (a, None, None)
+    job = job_of("gram", given, precision, where, fan_in, progress, sides=False)
     form = job.form
     made = tasks(job.engine, "gram", _Gram(form), job.source)
     add, count = _AddPairs(form.kind), job.source.length

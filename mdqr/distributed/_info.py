@@ -38,11 +38,13 @@ class Found(NamedTuple):
     moved: np.ndarray | None
     squares: tuple[Block, Block]
     condition: float
+    is_proven: bool = False
 
 
 class Course(NamedTuple):
-    """Rows of all chunks, depth of the tree, passes, changes of x and seconds of each."""
+    """The method, rows of all chunks, depth of the tree, passes, changes of x and seconds."""
 
+    method: str
     counts: tuple[int, ...]
     depth: int
     passes: int
@@ -95,7 +97,7 @@ class DistributedLstsqInfo(Statistics[MDArray]):
     Attributes
     ----------
     method : str
-        "tsqr".
+        "tsqr" or "products".
     condition : float
         Estimated 2-norm condition number of the (weighted) matrix with columns scaled by powers of
         two.
@@ -105,11 +107,13 @@ class DistributedLstsqInfo(Statistics[MDArray]):
     digits : numpy.ndarray
         Correct decimal digits of each component, float64 of x's shape.
     bound_kind : str
-        "estimated": the distance of R from the rows is measured by a few vectors.
+        "proven" for R by products; else "estimated": the distance of R from the rows is measured by
+        a few vectors.
     data_error_bound, data_digits : numpy.ndarray
         As in `mdqr.linalg.LstsqInfo`, bounded in the norm; NaN after one pass.
     R : MDArray
-        The triangular factor of the (weighted) matrix, ``(n, n)``.
+        The triangular factor of the (weighted) matrix, ``(n, n)``; by products with at most the
+        digits of qd.
     rows, chunks : tuple of int
         The numbers of rows of all chunks; how many chunks.
     depth : int
@@ -125,16 +129,17 @@ class DistributedLstsqInfo(Statistics[MDArray]):
         Largest relative change of x in each pass after the first.
     """
 
-    _more = ("R", "rows", "chunks", "depth", "passes", "seconds", "unique_rounding", "rank_of_r")
+    _more = ("R", "rows", "chunks", "depth", "passes", "seconds", "unique_rounding")
 
     def __init__(self, found: Found, fit: Fit, solved: Solved, form: Form, course: Course) -> None:
         answer = rounded(found, fit, form)
         self._kept = fit, solved, found.squares, form
-        self.precision, self.method, self.bound_kind = form.precision, "tsqr", "estimated"
+        self.precision = form.precision
+        self.method = course.method
+        self.bound_kind = "proven" if found.is_proven else "estimated"
         self.condition, self.iterations = found.condition, course.passes - 1
         self.rows, self.chunks, self.depth = course.counts, len(course.counts), course.depth
         self.passes, self.seconds = course.passes, course.seconds
-        self.rank_of_r = fit.n
         bounds = [answer.bound, np.full(answer.bound.shape, np.nan)]
         known = found.moved is not None
         if known:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -11,16 +12,30 @@ import numpy as np
 from mdqr._errors import shown
 from mdqr._progress import Reporter
 from mdqr._typing import PrecisionLike
+from mdqr.distributed._checkpoint import opened as opened_folder
+from mdqr.distributed._devices.comm import Ranks
+from mdqr.distributed._devices.engine import OnDevices, checked, first_of, spread
 from mdqr.distributed._engines import Engine, engine_for, folded
 from mdqr.distributed._refinement import Problem
-from mdqr.distributed._rows import Form, Source, form_of, opened, source
+from mdqr.distributed._rows import Form, Source, form_of, named, opened, source
 from mdqr.distributed._sums import AddSums, ChunkSums, Errors, Sums
 from mdqr.distributed._tree import raised, tasks
+from mdqr.linalg._shared.operands import on_host
 from mdqr.linalg._shared.pairs import Pair
+
+METHODS = ("auto", "householder", "products")
+
+
+class Where(NamedTuple):
+    """The place of tasks, at most one of the three."""
+
+    scheduler: Any = None
+    devices: Any = None
+    comm: Any = None
 
 
 class Job(NamedTuple):
-    """The rows of a call, what runs it, and how."""
+    """The rows of a call, what runs it, and how; `here` makes its device the current one."""
 
     function: str
     engine: Engine
@@ -28,12 +43,17 @@ class Job(NamedTuple):
     form: Form
     fan_in: int
     report: Reporter | None
+    here: AbstractContextManager[Any] = nullcontext()
+    method: str = "householder"
+    checkpoint: str | None = None
 
     def pass_of(self, problem: Problem, x: Pair, errors: Errors, number: int) -> Sums:
         """Return the sums over all rows at x."""
         name, at = f"pass {number}", self.engine.shared(problem.point(x, errors))
         call = ChunkSums(self.function, self.form)
-        made = tasks(self.engine, f"sums-{number}", call, self.source, at)
+        made = tasks(
+            self.engine, f"sums-{number}", call, self.source, at, checkpoint=self.checkpoint
+        )
         found = folded(
             self.engine, name, made, AddSums(self.form.kind), self.fan_in,
             report=self.report, count=self.source.length,
@@ -46,26 +66,114 @@ def job_of(
     function: str,
     parts: tuple[Any, Any, Any],
     precision: PrecisionLike | None,
-    scheduler: Any,
+    where: Where,
     fan_in: int,
     report: Reporter | None,
     *,
     sides: bool = True,
+    method: str = "auto",
 ) -> Job:
     """Return what a call is to do."""
     if isinstance(fan_in, bool) or not isinstance(fan_in, int) or fan_in < 2:
         raise ValueError(f"{function}: fan_in must be an integer from 2 on; got {shown(fan_in)}")
-    rows = source(function, *parts)
-    engine = engine_for(function, scheduler, rows)
+    if method not in METHODS:
+        raise ValueError(f"{function}: method must be one of {METHODS}; got {shown(method)}")
+    if sum(x is not None for x in where) > 1:
+        raise ValueError(f"{function}: give one of scheduler, devices and comm")
+    if where.comm is not None:
+        return _job_of_rank(function, parts, precision, where.comm, fan_in, report, sides, method)
+    here: AbstractContextManager[Any] = nullcontext()
+    engine: Engine
+    if where.devices is None:
+        rows = source(function, *parts)
+        engine = engine_for(function, where.scheduler, rows)
+    else:
+        names = checked(function, where.devices)
+        rows = source(function, *parts, cuts=len(names))
+        if rows.delayed or rows.once:
+            raise TypeError(f"{function}: devices= takes arrays and lists of chunks")
+        rows, engine, here = spread(function, rows, names), OnDevices(names), first_of(names)
+    rows, seen = _first(function, engine, rows)
+    form = form_of(function, seen, precision, sides=sides)
+    chosen = _method(method, seen, rows)
+    return Job(function, engine, rows, form, fan_in, report, here, chosen)
+
+
+def with_checkpoint(job: Job, folder: Any) -> Job:
+    """Return a job whose chunks leave their results in a folder, if one is given.
+
+    Raises
+    ------
+    ValueError
+        If the folder belongs to another call, or rows come once or lie apart.
+    """
+    if folder is None:
+        return job
+    if job.source.once or isinstance(job.engine, (Ranks, OnDevices)):
+        raise ValueError(
+            f"{job.function}: checkpoint= is for chunks that can be read again, on hosts"
+        )
+    form = job.form
+    call = {
+        "work": form.work.name, "complex": form.is_complex, "columns": form.n, "sides": form.right,
+        "chunks": job.source.length,
+    }  # fmt: skip
+    return job._replace(checkpoint=opened_folder(job.function, folder, call), method="householder")
+
+
+def _first(function: str, engine: Engine, rows: Source) -> tuple[Source, tuple[Any, ...]]:
+    """Return the chunks, and the parts of the first one."""
     items: Iterator[Any] = iter(rows.items)
     first = next(items, None)
     if first is None:
         raise np.linalg.LinAlgError(f"{function}: there are no rows")
     handle = list(first) if rows.delayed and isinstance(first, (list, tuple)) else first
-    seen = engine.result(engine.submit("mdqr-first", opened, handle)) if rows.delayed else None
-    if seen is None:
-        seen = opened(first)
-    form = form_of(function, tuple(seen), precision, sides=sides)
     if rows.once:
         rows = rows._replace(items=chain([first], items))
-    return Job(function, engine, rows, form, fan_in, report)
+    try:
+        seen = engine.result(engine.submit("mdqr-first", opened, handle)) if rows.delayed else None
+        return rows, tuple(opened(first) if seen is None else seen)
+    except (ValueError, TypeError, np.linalg.LinAlgError, OSError) as error:
+        raise named(function, 0, error) from error
+
+
+def _method(method: str, parts: tuple[Any, ...], rows: Source) -> str:
+    """Return "products" where these are asked for, or for chunks on a GPU."""
+    if rows.once and method == "products":
+        raise ValueError('method="products" reads rows twice: give mdqr.distributed.Rows or a list')
+    if method != "auto":
+        return method
+    return "householder" if on_host(*parts) or rows.once else "products"
+
+
+def _job_of_rank(
+    function: str,
+    parts: tuple[Any, Any, Any],
+    precision: PrecisionLike | None,
+    comm: Any,
+    fan_in: int,
+    report: Reporter | None,
+    sides: bool,
+    method: str,
+) -> Job:
+    """Return what a rank is to do; all raise what one of them raises."""
+    engine = Ranks(comm)
+    name = f"{function}: rank {engine.comm.rank}"
+    job: Job | Exception
+    try:
+        rows, seen = _first(name, engine, source(name, *parts))
+        form = form_of(name, seen, precision, sides=sides)
+        job = Job(name, engine, rows, form, fan_in, report, method=_method(method, seen, rows))
+    except (ValueError, TypeError, np.linalg.LinAlgError, OSError) as error:
+        job = error
+    found = engine.gathered(job if isinstance(job, Exception) else (job.form, job.method))
+    for rank, other in enumerate(found):
+        if isinstance(other, Exception):
+            raise other
+        if other != found[0]:
+            raise ValueError(
+                f"{function}: the rows of rank {rank} have another form than those of rank 0: "
+                f"{other[0]} and {found[0][0]}"
+            )
+    assert isinstance(job, Job)
+    return job

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,8 +13,8 @@ from mdqr._precision import Precision
 from mdqr._progress import Progress, Report, with_report
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
-from mdqr.distributed._job import Job, job_of
-from mdqr.distributed._passes import errors_of, solved
+from mdqr.distributed._job import Job, Where, job_of, with_checkpoint
+from mdqr.distributed._passes import errors_of, solved, tree_of
 from mdqr.distributed._rows import Source
 from mdqr.distributed._tree import tree
 from mdqr.linalg._shared.data_error import check_data_error
@@ -35,6 +36,7 @@ def factor(
     precision: PrecisionLike | None = None,
     fan_in: int = 8,
     scheduler: Any = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress = None,
 ) -> Any:
     """Return R and ``Q^H b`` of rows in chunks, as an `UpdatableLstsq` without data.
@@ -49,7 +51,7 @@ def factor(
         The working precision; by default the one of the first chunk.
     fan_in : int, default: 8
         How many R factors are stacked and factored at once.
-    scheduler, progress : optional
+    scheduler, checkpoint, progress : optional
         As in `lstsq`.
 
     Returns
@@ -79,8 +81,8 @@ def factor(
     """
     if not (progress is None or isinstance(progress, Report)):
         return with_report(factor, locals())
-    job = job_of("factor", (a, b, weights), precision, scheduler, fan_in, progress)
-    return tree("factor", job.engine, job.source, job.form, fan_in, report=progress).problem
+    job = job_of("factor", (a, b, weights), precision, Where(scheduler), fan_in, progress)
+    return tree_of(with_checkpoint(job, checkpoint)).problem
 
 
 @experimental
@@ -94,8 +96,12 @@ def lstsq(
     passes: int | str = "auto",
     precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
+    method: Literal["auto", "householder", "products"] = "auto",
     fan_in: int = 8,
     scheduler: Any = None,
+    devices: Sequence[str] | None = None,
+    comm: Any = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress = None,
 ) -> LstsqResult:
     """Return the least-squares solution for rows in chunks, with an error bound.
@@ -125,15 +131,35 @@ def lstsq(
     data_error : dict, optional
         As in `mdqr.linalg.lstsq`, without errors of weights: `a_atol` and `a_rtol` are numbers or
         one for each column, `b_atol` and `b_rtol` numbers or one for each column of b.
+    method : {"auto", "householder", "products"}, default: "auto"
+        "householder": a tree of R factors. "products": R, of at most qd, from the exact Gram
+        matrix, which takes two passes over the rows; beyond a condition of about 1e6 the tree. By
+        default products for chunks on a GPU. Both find x to all digits by further passes.
     fan_in : int, default: 8
         How many R factors are stacked and factored at once. Limbs of R depend on it.
     scheduler : {"synchronous", "threads", "processes"}, distributed.Client or None, optional
         The engine of the tasks. None: a current client, or Dask's configured scheduler, or this
         process, which needs no Dask.
+    devices : sequence of str, optional
+        GPUs of this process, as ``["cuda:0", "cuda:1"]``. Arrays are cut in as many chunks;
+        chunks of a list go there in turn, and stay if they lie there already. The answer is on the
+        first.
+    comm : optional
+        A communicator of processes that all make this call, each with chunks of its own, and all
+        get the same answer: CuPy's ``NcclCommunicator`` (each process has its GPU as the current
+        device), mpi4py's ``Comm``, or an object with `rank`, `size`, ``all_gather(bytes)``, which
+        returns the bytes of all ranks, and ``all_reduce(array)``, which replaces an int32 array by
+        the sum of all.
+    checkpoint : str or path, optional
+        A folder that this process and all workers can write, made if it does not exist. Each chunk
+        leaves its R there, and its sums of each pass; a call that begins again after a stop takes
+        them, and returns the same limbs. For chunks on hosts, by a tree. Delete it after the
+        call: `factor` does not see when rows have changed, `lstsq` raises RuntimeError.
+        Files in it are pickles: take no folder that others can write.
     progress : callable or bool, optional
         Called as ``progress(stage, done, total)`` for each chunk that is computed here or handed to
-        Dask; the stages are "factor", "pass 2" and so on; `total` is None for an iterator. True for
-        a bar.
+        Dask; the stages are "factor", or "extents" and "products", "pass 2" and so on; `total` is
+        None for an iterator. True for a bar.
 
     Returns
     -------
@@ -164,11 +190,12 @@ def lstsq(
 
     Notes
     -----
-    R of each chunk, then of at most `fan_in` stacked R, by their index. Let ``A^H W A = R^H (I + F)
-    R``, alpha >= norm(F) estimated from four vectors. With g the gradient, summed to twice the
-    limbs, the error of ``x + R^-1 R^-H g`` is at most ``norm(row of R^-1) (alpha norm(R^-H g) +
-    error of the gradient) / (1 - alpha)``. Where alpha is 1/2 or more, all is repeated in the
-    next precision.
+    R of each chunk, then of at most `fan_in` stacked R, by their index; or by products. Let
+    ``A^H W A = R^H (I + F) R``, alpha >= norm(F) estimated from four vectors; of R by products it
+    is proven, and the bounds of the error with it. With g the gradient, summed to twice the limbs,
+    the error of ``x + R^-1 R^-H g`` is at most ``norm(row of R^-1) (alpha norm(R^-H g) + error of
+    the gradient) / (1 - alpha)``. Where alpha is 1/2 or more, all is repeated in the next
+    precision.
 
     Examples
     --------
@@ -184,10 +211,20 @@ def lstsq(
     if not (progress is None or isinstance(progress, Report)):
         return with_report(lstsq, locals())
     check_data_error("lstsq", data_error, ("a", "b"))
-    job = job_of("lstsq", (a, b, weights), precision, scheduler, fan_in, progress)
+    where = Where(scheduler, devices, comm)
+    job = job_of("lstsq", (a, b, weights), precision, where, fan_in, progress, method=method)
+    job = with_checkpoint(job, checkpoint)
     most = _passes("lstsq", passes, job.source)
-    if rcond is not None:
-        return _by_rank(job, rcond)
+    with job.here:
+        if rcond is not None:
+            return _by_rank(job, rcond)
+        return _by_passes(job, most, passes, data_error)
+
+
+def _by_passes(
+    job: Job, most: int, passes: int | str, data_error: Mapping[str, Any] | None
+) -> LstsqResult:
+    """Solve in one working precision after the other."""
     errors, form = errors_of("lstsq", data_error, job.form), job.form
     work = [form.work]
     while passes == "auto" and not job.source.once and work[-1].next != work[-1]:

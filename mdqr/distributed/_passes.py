@@ -14,6 +14,7 @@ from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block
 from mdqr.distributed._info import Course, DistributedLstsqInfo, Found, rounded
 from mdqr.distributed._job import Job
+from mdqr.distributed._products import Triangle, alpha_of, node_of
 from mdqr.distributed._refinement import Problem, Step, data_bound, problem_of, step
 from mdqr.distributed._rows import Form
 from mdqr.distributed._sums import Errors, Sums
@@ -56,7 +57,7 @@ def solved(
     """
     function, form = job.function, job.form
     times = [time.perf_counter()]
-    node = tree(function, job.engine, job.source, form, job.fan_in, report=job.report)
+    node, product = first_of(job) if most > 1 else (tree_of(job), None)
     times.append(time.perf_counter())
     fit: Fit = node.problem._fit
     if fit.m < fit.n:
@@ -64,7 +65,9 @@ def solved(
             f"{function}: {fit.m} rows in all, and {fit.n} columns: no unique solution exists"
         )
     try:
-        problem = problem_of(fit, function)
+        problem = problem_of(fit, function, measured=product is None)
+        if product is not None:
+            problem = problem.known(alpha_of(problem, product, form))
     except np.linalg.LinAlgError:
         if last:
             raise
@@ -93,6 +96,20 @@ def solved(
     return _result(job, node, problem, _found(problem, made, sums), times, changes)
 
 
+def first_of(job: Job) -> tuple[Node, Triangle | None]:
+    """Return R of all rows by the method of the call, or by the tree where products end."""
+    found = node_of(job) if job.method == "products" else None
+    return (tree_of(job), None) if found is None else found
+
+
+def tree_of(job: Job) -> Node:
+    """Return R and ``Q^H b`` of all rows."""
+    return tree(
+        job.function, job.engine, job.source, job.form, job.fan_in, report=job.report,
+        checkpoint=job.checkpoint,
+    )  # fmt: skip
+
+
 def _found(problem: Problem, made: Step, sums: Sums) -> Found:
     """Return the solution after a step in the units of the data."""
     moved = data_bound(problem, sums, made.alpha)
@@ -104,6 +121,7 @@ def _found(problem: Problem, made: Step, sums: Sums) -> Found:
         np.ldexp(moved, shift),
         squares,
         problem.condition,
+        made.is_proven,
     )
 
 
@@ -111,9 +129,11 @@ def certified(job: Job, x: Block) -> DistributedLstsqInfo:
     """Return the info of a solution ``(n, k)`` that was given, by one pass."""
     function = job.function
     times = [time.perf_counter()]
-    node = tree(function, job.engine, job.source, job.form, job.fan_in, report=job.report)
+    node, product = first_of(job)
     times.append(time.perf_counter())
-    problem = problem_of(node.problem._fit, function)
+    problem = problem_of(node.problem._fit, function, measured=product is None)
+    if product is not None:
+        problem = problem.known(alpha_of(problem, product, job.form))
     scaled = problem.scaled(x)
     at = Pair(scaled, np.zeros_like(scaled))
     errors = errors_of(function, None, job.form)
@@ -174,7 +194,7 @@ def _info(
     job: Job, node: Node, problem: Problem, found: Found, times: list[float], changes: list[float]
 ) -> DistributedLstsqInfo:
     seconds = tuple(np.diff(times).tolist())
-    course = Course(node.counts, node.depth, len(seconds), np.array(changes), seconds)
+    course = Course(node.method, node.counts, node.depth, len(seconds), np.array(changes), seconds)
     return DistributedLstsqInfo(found, problem.fit, problem.solved, job.form, course)
 
 

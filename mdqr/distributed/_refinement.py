@@ -15,17 +15,19 @@ tree of chunks, in a lower precision or of rounded weights.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.blocks import from_native, native_abs
+from mdqr._backend.blocks import from_native, native_abs, to_native
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block, Kind
 from mdqr.distributed._sums import Errors, Point, Sums
+from mdqr.linalg._products.exact.residual import residual
 from mdqr.linalg._shared import pairs
-from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.operands import square_of
 from mdqr.linalg._shared.pairs import Pair
 from mdqr.linalg._update import solution
@@ -35,6 +37,9 @@ from mdqr.linalg._update.solution import Solved
 
 # Of scaled problems, near 1: far below all errors that are counted, far above what underflows.
 _FLOOR = 2.0**-1000
+# Below this condition an inverse in float64 is near enough for bounds.
+_CLEAR = 1e8
+_POWERS = 4
 _PROBES = 4
 _GOLDEN = 0.6180339887498949
 # One of the vectors has 1 / (4 sqrt(n)) of any direction, but for one in some hundred sets.
@@ -44,16 +49,24 @@ _UP = 1.0 + 2.0**-20
 
 
 class Problem(NamedTuple):
-    """R of all rows as it is used: scaled, with its inverse as moduli, and the probes."""
+    """R of all rows as it is used: scaled, with its inverse as moduli, and the probes.
+
+    `rows` bound the norms of the rows of the inverse, `inverse_size` bounds its own, and `left`
+    ``norm(I - R V)`` for V as it was computed. `alpha` is a proven one, or None.
+    """
 
     fit: Fit
     solved: Solved
     unit: np.ndarray
     inverse: np.ndarray
+    rows: np.ndarray
+    inverse_size: float
+    left: float
     r_size: np.ndarray
     probes: Block
-    start: np.ndarray
+    start: Block
     condition: float
+    alpha: float | None = None
 
     @property
     def kind(self) -> Kind:
@@ -61,20 +74,28 @@ class Problem(NamedTuple):
         return self.fit.engine.kind
 
     @property
-    def rows(self) -> np.ndarray:
-        """The norms of the rows of the inverse."""
-        found: np.ndarray = scaling.norms(self.inverse, -1)
-        return found
+    def units(self) -> Block:
+        """`unit` in the memory of R."""
+        return self.fit.engine.backend.xp.asarray(self.unit)
+
+    @property
+    def is_known(self) -> bool:
+        """True for a proven `alpha` and an inverse that `_UP` covers."""
+        return self.alpha is not None and self.alpha < 0.5 and self.left < 2.0**-22
 
     def scaled(self, x: Block) -> Block:
         """Return unknowns of the scaled problem."""
-        shift = self.solved.powers[:, None] - self.unit[None, :]
+        shift = self.solved.powers[:, None] - self.units[None, :]
         return self.fit.engine.backend.ldexp(x, shift, is_complex=self.kind.is_complex)
 
     def unscaled(self, x: Block) -> Block:
         """Return unknowns of the problem as it was given."""
-        shift = self.unit[None, :] - self.solved.powers[:, None]
+        shift = self.units[None, :] - self.solved.powers[:, None]
         return self.fit.engine.backend.ldexp(x, shift, is_complex=self.kind.is_complex)
+
+    def known(self, alpha: float) -> Problem:
+        """Return the same with a proven `alpha`, which vectors need not measure."""
+        return self._replace(alpha=alpha)
 
     def point(self, x: Pair, errors: Errors) -> Point:
         """Return the input of a pass at x."""
@@ -90,10 +111,11 @@ class Step(NamedTuple):
     bound: np.ndarray
     y: Block
     alpha: float
+    is_proven: bool
 
 
-def problem_of(fit: Fit, function: str) -> Problem:
-    """Return R, as it is used.
+def problem_of(fit: Fit, function: str, *, measured: bool = True) -> Problem:
+    """Return R, as it is used; `measured` if vectors are to measure its distance.
 
     Raises
     ------
@@ -103,44 +125,93 @@ def problem_of(fit: Fit, function: str) -> Problem:
     checks, kind = Checks(), fit.engine.kind
     solved = solution.solve(fit, function, checks)
     checks.settle()
-    condition = float(checks.settle(solution.condition_of(solved.triangle))[0])
     peak = host_block(fit.peak)[fit.n :]
     unit = np.where(peak > scaling.ABSENT, peak, 0)
     row = np.arange(1.0, fit.n + 1.0)[:, None]
     start = (row * (row + np.arange(1.0, _PROBES + 1.0)) * _GOLDEN) % 1.0 - 0.5
     xp, field = fit.engine.backend.xp, kind.is_complex
     native = xp.asarray(start.astype(np.complex128) if field else start)
-    vectors = planes.widen(from_native(xp, native, field), field, kind.limbs)
     with np.errstate(all="ignore"):
-        inverse = host_block(native_abs(solution.inverse_of(solved.triangle), field))
-    r_size = host_block(native_abs(solved.r, field))
-    probes = solved.triangle.solve(vectors)
-    return Problem(fit, solved, unit, inverse, r_size, probes, vectors, condition)
+        block, condition = _inverse_of(fit, solved, native)
+        sizes = [native_abs(x, field) for x in (block, solved.r)]
+        one = kind._replace(limbs=1).identity(xp, (fit.n, fit.n))
+        rest = _rest(fit, one, solved.r, block, sizes[1] @ sizes[0])
+        inverse, r_size, rows, left = fetch(
+            *sizes, scaling.norms(sizes[0], -1) * _UP, scaling.norms(rest, (-2, -1))
+        )
+    vectors = planes.widen(from_native(xp, native, field), field, kind.limbs)
+    known = inverse, rows, float(scaling.norms(rows, -1)) * _UP, float(left), r_size
+    probes = solved.triangle.solve(vectors) if measured else vectors[..., :0]
+    return Problem(fit, solved, unit, *known, probes, vectors, condition)
+
+
+def _inverse_of(fit: Fit, solved: Solved, starts: Block) -> tuple[Block, float]:
+    """Return an inverse of R, of one limb where that will do, and about the condition."""
+    engine, xp, field = fit.engine, fit.engine.backend.xp, fit.engine.kind.is_complex
+    first = to_native(xp, planes.first_limbs(solved.r, field, 1), field)
+    near = engine.inverse(first)
+    norms = [scaling.norms(x, (-2, -1)) for x in (first, near)]
+    largest, *sizes = fetch(norms[0] * norms[1], *(_norm_of(x, starts) for x in (first, near)))
+    if largest < _CLEAR:
+        return from_native(xp, near, field), max(1.0, float(sizes[0] * sizes[1]))
+    condition = fetch(solution.condition_of(solved.triangle))[0]
+    return solution.inverse_of(solved.triangle), float(condition)
+
+
+def _norm_of(x: Block, vectors: Block) -> Block:
+    """Return about the 2-norm of floats, by powers of ``x^H x``."""
+    for _ in range(_POWERS):
+        vectors = vectors / scaling.norms(vectors, -2)
+        vectors = x.conj().swapaxes(-1, -2) @ (x @ vectors)
+    return scaling.largest(scaling.norms(vectors, -2), None, 0.0) ** 0.5
+
+
+def _rest(
+    fit: Fit, c: Block, r: Block, x: Block, products: Block, *, adjoint: bool = False
+) -> Block:
+    """Bound the moduli of ``c - r x``, with `adjoint` of ``c - r^H x``, from above."""
+    backend, kind = fit.engine.backend, fit.engine.kind
+    field, square = kind.is_complex, square_of(fit.engine.eps)
+    r = r.swapaxes(-1, -2) if adjoint else r
+    c = planes.widen(c, field, kind.limbs)
+    if adjoint:
+        rest = backend.residual([(1, c)], r, x, conj_a=True, kind=kind)
+    else:
+        rest = residual(backend, c, r, x, kind=kind)
+    size, most = (native_abs(block, field) for block in (rest, c))
+    # Of complex numbers each part has the error of a sum of twice as many products.
+    return (size + 4.0 * (2 * fit.n + 8) * square * (products + most) + _FLOOR) * _UP
 
 
 @np.errstate(all="ignore")
 def step(problem: Problem, x: Pair, sums: Sums) -> Step:
     """Return x corrected by the sums of a pass at x."""
     fit, kind, r = problem.fit, problem.kind, problem.solved.triangle
-    backend, field, n, eps = fit.engine.backend, kind.is_complex, fit.n, fit.engine.eps
-    gradient = pairs.joined(backend, kind, *sums.gradient)
+    backend, field, eps = fit.engine.backend, kind.is_complex, fit.engine.eps
+    gradient = pairs.joined(backend, kind, *map(backend.xp.asarray, sums.gradient))
     y = r.solve(gradient.high, "C")
     d = r.solve(y)
-    alpha = _distance(problem, sums)
+    alpha = _distance(problem, sums) if problem.alpha is None else problem.alpha
     y_size, d_size, g_size, x_size = (
         host_block(native_abs(block, field)) for block in (y, d, gradient.high, x.high)
     )
-    inverse, level = problem.inverse, rounding_level(fit.engine, n)
+    inverse, r_size = problem.inverse, problem.r_size
     dr, dg = _uncertain(problem, sums)
-    dg = dg + eps * g_size + level * (problem.r_size.T @ y_size)
+    # What both substitutions leave, measured.
+    of_r, xp = partial(_rest, fit), backend.xp
+    terms = xp.asarray(r_size.T @ y_size), xp.asarray(r_size @ d_size)
+    found = of_r(gradient.high, problem.solved.r, y, terms[0], adjoint=True)
+    above, left = fetch(found, of_r(y, problem.solved.r, d, terms[1]))
+    dg = dg + 2.0 * eps * g_size + above
     rest = alpha * scaling.norms(y_size, -2) + (1.0 + alpha) * dr
-    rest = (rest + scaling.norms(inverse.T @ dg, -2)) / (1.0 - alpha)
-    bound = problem.rows[:, None] * rest + level * (inverse @ (problem.r_size @ d_size))
+    rest = (rest + _UP * scaling.norms(inverse.T @ dg, -2)) / (1.0 - alpha)
+    bound = problem.rows[:, None] * (rest + scaling.norms(left, -2))
     bound = (bound + 2.0 * square_of(eps) * (x_size + d_size)) * _UP
     bound = np.where(alpha < 0.5, bound, np.inf)
     # Zeros are solved by zeros.
     bound = np.where(sums.moduli.terms > 0, bound, 0.0)
-    return Step(pairs.joined(backend, kind, *x, d), d_size, bound, y, alpha)
+    found = pairs.joined(backend, kind, *x, d)
+    return Step(found, d_size, bound, y, alpha, problem.is_known)
 
 
 def _uncertain(problem: Problem, sums: Sums) -> tuple[np.ndarray, np.ndarray]:

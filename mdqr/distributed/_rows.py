@@ -119,8 +119,10 @@ class ChunkError(Exception):
         self.index, self.made = index, made
 
 
-def source(function: str, a: Any, b: Any = None, weights: Any = None) -> Source:
-    """Return the chunks of what a caller gave.
+def source(
+    function: str, a: Any, b: Any = None, weights: Any = None, *, cuts: int | None = None
+) -> Source:
+    """Return the chunks of the operands; of an array as many as `cuts`.
 
     Raises
     ------
@@ -133,7 +135,7 @@ def source(function: str, a: Any, b: Any = None, weights: Any = None) -> Source:
         _require_alone(function, b, weights)
         return Source([(a, i) for i in range(a.count)], a.count)
     if isinstance(a, (MDArray, np.ndarray)) or (b is not None and hasattr(a, "__len__")):
-        return _of_arrays(function, a, b, weights)
+        return _of_arrays(function, a, b, weights, cuts)
     _require_alone(function, b, weights)
     if isinstance(a, Sequence) and not isinstance(a, (str, bytes)):
         delayed = any(_is_dask(x) for item in a for x in (item, *_parts(item)))
@@ -184,7 +186,7 @@ def _of_dask(function: str, arrays: list[Any]) -> Source:
     return Source(items, len(items), delayed=True)
 
 
-def _of_arrays(function: str, a: Any, b: Any, weights: Any) -> Source:
+def _of_arrays(function: str, a: Any, b: Any, weights: Any, cuts: int | None) -> Source:
     """Cut arrays in memory into chunks."""
     given = [x if hasattr(x, "shape") else np.asarray(x, dtype=object) for x in (a, b, weights)
              if x is not None]  # fmt: skip
@@ -194,6 +196,8 @@ def _of_arrays(function: str, a: Any, b: Any, weights: Any) -> Source:
         raise ValueError(f"{function}: a must be (m, n), and b have m rows; got {shapes}")
     size = max(1, getattr(given[0], "nbytes", 8) // max(lengths[0], 1))
     rows = max(4 * given[0].shape[1], _CHUNK_BYTES // size, 1)
+    if cuts is not None:
+        rows = max(1, -(-lengths[0] // cuts))
     items = [tuple(x[i : i + rows] for x in given) for i in range(0, lengths[0], rows)]
     return Source(items or [tuple(given)], max(len(items), 1))
 
@@ -260,10 +264,13 @@ def chunk_of(function: str, index: int, item: Any, form: Form, *, sides: bool) -
     except ChunkError:
         raise
     except (ValueError, TypeError, np.linalg.LinAlgError, OSError) as error:
-        text = str(error)
-        where = f"{function}: chunk {index}"
-        made: Exception = type(error)(text if text.startswith(where) else f"{where}: {text}")
-        raise ChunkError(index, made) from error
+        raise ChunkError(index, named(function, index, error)) from error
+
+
+def named(function: str, index: int, error: Exception) -> Exception:
+    """Return an exception of the same type that names the chunk."""
+    text, where = str(error), f"{function}: chunk {index}"
+    return type(error)(text if text.startswith(where) else f"{where}: {text}")
 
 
 def _chunk(function: str, index: int, given: tuple[Any, Any], weights: Any, form: Form) -> Chunk:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr.distributed._rows import Chunk, Form
 from mdqr.distributed._tree import Fault, check_of, first_fault, loaded, split_weights
 from mdqr.linalg._shared import pairs
+from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.pairs import Pair
 
 
@@ -59,8 +61,8 @@ class Moduli(NamedTuple):
 class Sums(NamedTuple):
     """Sums over rows, with weights W where these are given, of ``r = b - A x``.
 
-    `gradient` is ``A^H W r``, `image` is ``A^H W A`` times the probes, `squares` are the sums
-    of squares of r and their exponents. `longest` is the number of rows of the largest chunk,
+    `gradient` is ``A^H W r``, `image` is ``A^H W A`` times the probes, if any, `squares` are the
+    sums of squares of r and their exponents. `longest` is the number of rows of the largest chunk,
     `parts` counts chunks.
     """
 
@@ -105,14 +107,17 @@ def sums_of(chunk: Chunk, at: Point, kind: Kind) -> Sums:
     a = backend.ldexp(chunk.a, shift - powers[None, :], is_complex=field)
     b = backend.ldexp(chunk.b, shift - unit[None, :], is_complex=field)
     r = pairs.less_product(backend, kind, b, a, x)
-    image = backend.matmul(a, probes, kind=kind)
     wide = r
     if weight is not None:
         wide = pairs.times_rows(backend, kind, weight, r)
-        factor = (planes.complexify(weight) if field else weight)[..., None]
-        image = backend.binary("multiply", factor, image, kind=kind)
     gradient = pairs.negated(pairs.less_product(backend, kind, None, a, wide, adjoint=True), kind)
-    image = backend.matmul(a.swapaxes(-1, -2), image, conj_a=field, kind=kind)
+    image = probes
+    if probes.shape[-1]:
+        image = backend.matmul(a, probes, kind=kind)
+        if weight is not None:
+            factor = (planes.complexify(weight) if field else weight)[..., None]
+            image = backend.binary("multiply", factor, image, kind=kind)
+        image = backend.matmul(a.swapaxes(-1, -2), image, conj_a=field, kind=kind)
     near = None if weight is None else weight[0]
     moduli = _moduli(chunk, at, a, r.high, b, near, (powers, unit, shift), field)
     return Sums(
@@ -132,15 +137,26 @@ def _squares(backend: Backend, kind: Kind, r: Block, weighted: Block) -> tuple[B
 
     They are in units of ``4**exponents``.
     """
-    exponents = scaling.column_exponents(r, kind.is_complex)
+    field, real = kind.is_complex, kind.real
+    exponents = scaling.column_exponents(r, field)
     left, right = (
-        backend.ldexp(x, -exponents[None, :], is_complex=kind.is_complex).swapaxes(-1, -2)
+        backend.ldexp(x, -exponents[None, :], is_complex=field).swapaxes(-1, -2)
         for x in (r, weighted)
     )
-    found = backend.matmul(
-        left[..., None, :], right[..., :, None], conj_a=kind.is_complex, kind=kind
-    )[..., 0, 0]
-    return host_block(found[0] if kind.is_complex else found), host_block(exponents)
+    if field:
+        left, right = (backend.xp.concatenate([x[0], x[1]], axis=-1) for x in (left, right))
+    products = backend.binary("multiply", left, right, kind=real)
+    found = _summed(backend, products, real)
+    return host_block(found), host_block(exponents)
+
+
+def _summed(backend: Backend, x: Block, kind: Kind) -> Block:
+    """Return sums along the last axis, in two steps of short sums that a device forms at once."""
+    width = max(1, math.isqrt(x.shape[-1]))
+    whole = x.shape[-1] // width * width
+    parts = x[..., :whole].reshape(*x.shape[:-1], -1, width)
+    sums = backend.reduce("sum", parts, kind=kind)
+    return backend.reduce("sum", backend.xp.concatenate([sums, x[..., whole:]], axis=-1), kind=kind)
 
 
 def _moduli(
@@ -154,23 +170,25 @@ def _moduli(
     field: bool,
 ) -> Moduli:
     """Return the sums of moduli, and those that errors of the data make."""
-    powers, unit, shift = (host_block(x) if hasattr(x, "shape") else x for x in shifts)
-    a_size, b_size, r_size = (host_block(native_abs(x, field)) for x in (a, b, r))
-    x_size = native_abs(at.x.high, field)
-    w = np.ones((a_size.shape[0], 1)) if weight is None else host_block(weight)[:, None]
-    e = at.errors
+    powers, unit, shift = shifts
+    xp = planes.namespace(r)
+    a_size, b_size, r_size = (native_abs(x, field) for x in (a, b, r))
+    x_size = xp.asarray(native_abs(at.x.high, field))
+    w = xp.ones((a_size.shape[0], 1)) if weight is None else weight[:, None]
+    e = Errors(*map(xp.asarray, at.errors))
     # Absolute errors in the units of the scaled problem.
-    da = np.ldexp(e.a_atol, shift - powers[None, :]) + e.a_rtol * a_size
-    db = np.ldexp(e.b_atol, shift - unit[None, :]) + e.b_rtol * b_size
+    da = xp.ldexp(e.a_atol, shift - powers[None, :]) + e.a_rtol * a_size
+    db = xp.ldexp(e.b_atol, shift - unit[None, :]) + e.b_rtol * b_size
     weighted = w * r_size
     terms, moved = b_size + a_size @ x_size, da @ x_size + db
-    return Moduli(
+    found = (
         (w * terms**2).sum(axis=0),
         a_size.T @ weighted,
         (w * moved**2).sum(axis=0),
         (w * da**2).sum(axis=0),
         da.T @ weighted,
     )
+    return Moduli(*fetch(*found))
 
 
 class AddSums:
@@ -194,7 +212,7 @@ class AddSums:
         backend, kind = for_block(x.image), self.kind
         return Sums(
             pairs.joined(backend, kind, *x.gradient, *y.gradient),
-            backend.binary("add", x.image, y.image, kind=kind),
+            backend.binary("add", x.image, y.image, kind=kind) if x.image.size else x.image,
             _joined_squares(backend, kind, x.squares, y.squares),
             Moduli(*(p + q for p, q in zip(x.moduli, y.moduli, strict=True))),
             rows=x.rows + y.rows,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import Any, NamedTuple
@@ -11,15 +12,18 @@ import numpy as np
 
 from mdqr._backend import for_block
 from mdqr._limbs import planes, scaling
+from mdqr._limbs.device import device_of, place
 from mdqr._limbs.planes import Block
 from mdqr._progress import Reporter
+from mdqr.distributed._checkpoint import Kept
 from mdqr.distributed._engines import Engine, folded
 from mdqr.distributed._rows import Chunk, ChunkError, Form, Rows, Source, chunk_of
+from mdqr.linalg._factor.qr import qr
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._update.arithmetic.blocks import Planes
-from mdqr.linalg._update.arithmetic.matrices import constants, joined
-from mdqr.linalg._update.fit import start
+from mdqr.linalg._update.arithmetic.matrices import Constants, constants, joined
+from mdqr.linalg._update.fit import Fit, start
 from mdqr.linalg._update.lstsq import UpdatableLstsq
 from mdqr.linalg._update.operands import Numbers
 from mdqr.linalg._update.problems import merge as merges
@@ -32,6 +36,7 @@ class Node(NamedTuple):
     counts: tuple[int, ...]
     check: float
     depth: int
+    method: str = "tsqr"
 
 
 class Fault(NamedTuple):
@@ -79,10 +84,15 @@ def leaf(function: str, index: int, item: Any, form: Form, sides: bool) -> Node 
     inputs = Inputs(form.precision, form.work, form.is_complex, [])
     a, b = chunk.a, chunk.b
     if chunk.weights is not None:
-        a, b = _weighted(engine, chunk, form)
+        a, b = weighted(engine, chunk, form)
     data = joined(engine, [a, b], -1)
     try:
-        fit = start(engine, data, form.n, keep_q=False, keep_data=False)
+        if sides or isinstance(a, np.ndarray):
+            fit = start(engine, data, form.n, keep_q=False, keep_data=False)
+        else:
+            # A GPU is faster by products.
+            r = qr(inputs.wrap(a), "r", precision=form.work)
+            fit = fit_of(engine, r._block, a.shape[-2], ())
     except np.linalg.LinAlgError as error:
         return Fault(index, np.linalg.LinAlgError(f"{function}: chunk {index}: {error}"))
     fit.constants = constants(engine, chunk.a)
@@ -94,6 +104,30 @@ def leaf(function: str, index: int, item: Any, form: Form, sides: bool) -> Node 
     return Node(problem, (int(chunk.a.shape[-2]),), check_of(chunk, form.is_complex), 0)
 
 
+def fit_of(engine: Planes, r: Block, m: int, sides: Sequence[int]) -> Fit:
+    """Return a fit of m rows by their R, with zeros for ``Q^H b``, whose exponents are `sides`."""
+    xp, k, field = engine.backend.xp, len(sides), engine.kind.is_complex
+    bits = scaling.largest(scaling.magnitude_bits(r, field), -2, 0)
+    peak = xp.concatenate([scaling.exponents_or_absent(bits), xp.asarray(sides, dtype=np.int64)])
+    r = planes.widen(r, field, engine.kind.limbs)
+    r = joined(engine, [r, xp.zeros((*r.shape[:-1], k))], -1)
+    squares, beta = xp.zeros((engine.kind.limbs, k)), xp.full(k, scaling.ABSENT, dtype=np.int64)
+    n, cut = int(r.shape[-1]) - k, xp.asarray(False)
+    return Fit(engine, r, None, None, squares, beta, m, n, False, cut, 0.0, 1, 1, peak)
+
+
+def _beside(fit: Fit, first: Fit) -> Fit:
+    """Return a fit in the memory of the first."""
+    home, known = device_of(first.r), fit.constants
+    if device_of(fit.r) == home:
+        return fit
+    names = "r", "squares", "beta", "cut", "peak"
+    blocks = {name: place(getattr(fit, name), home) for name in names}
+    if known is not None:
+        known = Constants(place(known.first, home), place(known.same, home))
+    return replace(fit, **blocks, constants=known)
+
+
 def split_weights(weights: Block) -> tuple[Block, Block]:
     """Return exponents p and numbers in [1/4, 1): weights are ``4**p`` times them, exactly."""
     backend = for_block(weights)
@@ -102,7 +136,7 @@ def split_weights(weights: Block) -> tuple[Block, Block]:
     return powers, backend.ldexp(weights, -2 * powers)
 
 
-def _weighted(engine: Planes, chunk: Chunk, form: Form) -> tuple[Block, Block]:
+def weighted(engine: Planes, chunk: Chunk, form: Form) -> tuple[Block, Block]:
     """Return rows times the roots of their weights, rounded."""
     backend, field = engine.backend, form.is_complex
     powers, near = split_weights(chunk.weights)
@@ -120,18 +154,27 @@ def merged(parts: list[Node | Fault]) -> Node | Fault | None:
     if fault is not None or not nodes:
         return fault
     first = nodes[0].problem
-    fit = merges.stacked([node.problem._fit for node in nodes])
+    fits = [node.problem._fit for node in nodes]
+    fit = merges.stacked([_beside(fit, fits[0]) for fit in fits])
     problem = UpdatableLstsq._of(first._numbers, fit, is_vector=first._vector)
     counts = tuple(count for node in nodes for count in node.counts)
     depth = 1 + max(node.depth for node in nodes)
     return Node(problem, counts, reduce(add, [node.check for node in nodes]), depth)
 
 
-def tasks(engine: Engine, name: str, call: Any, source: Source, *arguments: Any) -> Iterator[Any]:
+def tasks(
+    engine: Engine,
+    name: str,
+    call: Any,
+    source: Source,
+    *arguments: Any,
+    checkpoint: str | None = None,
+) -> Iterator[Any]:
     """Submit ``call(index, item, *arguments)`` for every chunk."""
+    call = call if checkpoint is None else Kept(checkpoint, name, call)
     for index, item in enumerate(source.items):
         handle = list(item) if isinstance(item, tuple) and not isinstance(item[0], Rows) else item
-        yield engine.submit(f"mdqr-{name}-{index}", call, index, handle, *arguments)
+        yield engine.submit(f"mdqr-{name}-{index}", call, index, handle, *arguments, place=index)
 
 
 class Leaf:
@@ -154,6 +197,7 @@ def tree(
     *,
     sides: bool = True,
     report: Reporter | None = None,
+    checkpoint: str | None = None,
 ) -> Node:
     """Return R of all rows.
 
@@ -162,7 +206,7 @@ def tree(
     numpy.linalg.LinAlgError, ValueError, TypeError
         The exception of the first unusable chunk.
     """
-    made = tasks(engine, "factor", Leaf(function, form, sides), source)
+    made = tasks(engine, "factor", Leaf(function, form, sides), source, checkpoint=checkpoint)
     found = folded(engine, "factor", made, merged, fan_in, report=report, count=source.length)
     node: Node = raised(engine.result(found))
     return node

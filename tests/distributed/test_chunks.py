@@ -13,7 +13,7 @@ import pytest
 import mdqr
 from mdqr import distributed as md
 from mdqr import linalg
-from mdqr.distributed._job import job_of
+from mdqr.distributed._job import Where, job_of
 from mdqr.distributed._passes import errors_of
 from mdqr.distributed._refinement import problem_of, step
 from mdqr.distributed._tree import tree
@@ -315,7 +315,7 @@ def test_bounds_hold_before_the_last_rounding(precision, n):
     """The pair of each pass against rational arithmetic: a pass more must not claim too much."""
     for seed in range(2):
         a, b = problem(precision, n, seed)
-        job = job_of("lstsq", (cut(CUTS[3], a, b), None, None), None, None, 8, None)
+        job = job_of("lstsq", (cut(CUTS[3], a, b), None, None), None, Where(), 8, None)
         node = tree("lstsq", job.engine, job.source, job.form, 8)
         known = problem_of(node.problem._fit, "lstsq")
         x = known.scaled(known.solved.x)
@@ -330,3 +330,54 @@ def test_bounds_hold_before_the_last_rounding(precision, n):
             found = (high + low).ravel()
             true = [float(abs(p - q)) for p, q in zip(nearest, found, strict=True)]
             assert (np.array(true) <= bound).all()
+
+
+class Stopping:
+    """Chunks that count their calls, and stop at one of them."""
+
+    def __init__(self, a, b, stop=None):
+        self.a, self.b, self.stop, self.calls = a, b, stop, 0
+
+    def __call__(self, i):
+        self.calls += 1
+        if self.calls == self.stop:
+            raise KeyboardInterrupt
+        return self.a[10 * i : 10 * i + 10], self.b[10 * i : 10 * i + 10]
+
+
+@pytest.mark.parametrize(("stop", "left"), [(6, 12), (12, 6)])
+def test_a_call_that_was_stopped_goes_on(tmp_path, stop, left):
+    """In the first pass, and in the second; the first chunk is looked at in each call."""
+    a, b = problem(mdqr.qd, 4, 3)
+    whole = md.lstsq(md.Rows(Stopping(a, b), 7))
+    with pytest.raises(KeyboardInterrupt):
+        md.lstsq(md.Rows(Stopping(a, b, stop), 7), checkpoint=tmp_path / "kept")
+    # What was being written when the power went is written again.
+    first = sorted((tmp_path / "kept").glob("factor-qd-0-*"))[0]
+    first.write_bytes(first.read_bytes()[:100])
+    rows = Stopping(a, b)
+    fit = md.lstsq(md.Rows(rows, 7), checkpoint=tmp_path / "kept")
+    assert mdqr.array_equal(fit.x, whole.x)
+    assert mdqr.array_equal(fit.info.R, whole.info.R)
+    assert rows.calls == left
+    assert not list((tmp_path / "kept").glob("*.part"))
+    with pytest.raises(ValueError, match="belongs to another call"):
+        md.factor(md.Rows(rows, 6), checkpoint=tmp_path / "kept")
+    with pytest.raises(ValueError, match="can be read again"):
+        md.factor(iter([(a, b)]), checkpoint=tmp_path / "other")
+
+
+def test_a_checkpoint_of_several_working_precisions(tmp_path):
+    a, b = problem(mdqr.dd, 36, 2)
+    parts = cut([0, 40, ROWS], a, b)
+    whole = md.lstsq(parts)
+    for _ in range(2):
+        assert mdqr.array_equal(md.lstsq(parts, checkpoint=tmp_path).x, whole.x)
+    assert list(tmp_path.glob("factor-qd-*"))
+
+
+def test_a_checkpoint_of_other_rows_is_told(tmp_path):
+    a, b = problem(mdqr.qd, 4, 3)
+    md.factor(md.Rows(Stopping(a, b), 7), checkpoint=tmp_path)
+    with pytest.raises(RuntimeError, match="not the same in pass 2"):
+        md.lstsq(md.Rows(Stopping(a * 2, b), 7), checkpoint=tmp_path)

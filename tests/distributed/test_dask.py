@@ -72,6 +72,47 @@ def test_blocks_of_limbs():
     assert mdqr.array_equal(md.qr(x, "r"), md.qr([a[:6], a[6:12], a[12:18], a[18:]], "r"))
 
 
+def test_products_by_tasks():
+    a = mdqr.random.normal((90, 4), precision=mdqr.qd, rng=0)
+    b = mdqr.random.normal((90,), precision=mdqr.qd, rng=1)
+    x, y = md.as_dask(a, 20), md.as_dask(b, 20)
+    fit = md.lstsq(x, y, method="products", scheduler="threads", fan_in=2)
+    assert mdqr.array_equal(fit.x, linalg.lstsq(a, b).x)
+    assert (fit.info.method, fit.info.bound_kind) == ("products", "proven")
+    r = md.qr(x, "r", method="products", scheduler="threads")
+    assert mdqr.array_equal(r, linalg.qr(a, "r", method="refine"))
+
+
+def test_arithmetic_of_blocks_keeps_all_limbs(tmp_path):
+    a = mdqr.random.normal((12, 4), precision=mdqr.qd, rng=0)
+    x, whole = md.as_dask(a, rows=5), linalg.matmul(a.T, a)
+    parts = x.rechunk((5, 2))
+    for made, known in [
+        (x.T @ x, whole),
+        (parts.T @ parts, whole),
+        (x.T.dot(x), whole),
+        (da.tensordot(x, x, axes=([0], [0])), whole),
+        (da.einsum("ij,ik->jk", x, x), whole),
+        (x @ x[0], a @ a[0]),
+        (x.sum(axis=0), a.sum(axis=0)),
+        (x.prod(axis=1), a.prod(axis=1)),
+        (x.cumsum(axis=0), mdqr.cumsum(a, axis=0)),
+        (da.sqrt(abs(x)) / x - 1, mdqr.sqrt(abs(a)) / a - 1),
+        (da.where(x > 0, x, 0), mdqr.where(a > 0, a, 0)),
+        (md.as_dask(a * 1j, rows=5).sum(axis=0), (a * 1j).sum(axis=0)),
+    ]:
+        found = made.compute(scheduler="synchronous")
+        assert found.precision is mdqr.qd
+        np.testing.assert_array_less((abs(found - known)).to_numpy(), 1e-62)
+    for dtype in (float, np.dtype(np.float32), np.dtype(complex)):
+        with pytest.raises(TypeError, match="dtype"):
+            np.sum(a, dtype=dtype)
+    pytest.importorskip("zarr")
+    md.save_rows(x, tmp_path / "rows.zarr")
+    found = md.open_rows(tmp_path / "rows.zarr")
+    assert mdqr.array_equal(mdqr.concatenate([found[i] for i in range(len(found))]), a)
+
+
 def test_sizes_are_those_of_the_limbs():
     from dask.sizeof import sizeof
 
@@ -85,7 +126,7 @@ def test_sizes_are_those_of_the_limbs():
 def client():
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=100
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=100
         ) as cluster,
         distributed.Client(cluster) as found,
     ):
@@ -101,6 +142,26 @@ def test_a_cluster_gives_the_same_limbs_with_a_worker_killed(client, tmp_path, k
     assert mdqr.array_equal(there.x, here.x)
     assert mdqr.array_equal(there.info.R, here.info.R)
     assert (tmp_path / "calls").stat().st_size >= 2 + (kill_at > 0)
+
+
+class Deadly(Chunks):
+    """Chunk 5 kills each worker that reads it."""
+
+    def __call__(self, i):
+        if i == 5:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().__call__(i)
+
+
+def test_a_chunk_that_no_worker_survives_is_named(client):
+    scheduler = client.cluster.scheduler
+    allowed, scheduler.allowed_failures = scheduler.allowed_failures, 0
+    try:
+        with pytest.raises(RuntimeError, match=r"chunk \d in the stage factor") as error:
+            md.lstsq(md.Rows(Deadly(), 9), scheduler=client)
+    finally:
+        scheduler.allowed_failures = allowed
+    assert type(error.value.__cause__).__name__ == "KilledWorker"
 
 
 def test_a_bad_chunk_is_named_on_a_cluster(client):

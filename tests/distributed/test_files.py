@@ -17,11 +17,14 @@ def rows(precision, *, is_complex=False):
     return a, b
 
 
-@pytest.mark.parametrize("suffix", ["zarr", "h5"])
+LIBRARIES = {"zarr": "zarr", "h5": "h5py", "parquet": "pyarrow"}
+
+
+@pytest.mark.parametrize("suffix", LIBRARIES)
 @pytest.mark.parametrize("precision", [mdqr.dd, mdqr.qd, mdqr.od], ids=str)
 @pytest.mark.parametrize("is_complex", [False, True])
 def test_limbs_come_back(tmp_path, suffix, precision, is_complex):
-    pytest.importorskip("zarr" if suffix == "zarr" else "h5py")
+    pytest.importorskip(LIBRARIES[suffix])
     a, b = rows(precision, is_complex=is_complex)
     path = tmp_path / f"rows.{suffix}"
     md.save_rows([(a[:20], b[:20]), (a[20:20], b[20:20]), (a[20:], b[20:])], path)
@@ -36,13 +39,64 @@ def test_limbs_come_back(tmp_path, suffix, precision, is_complex):
         found[3]
 
 
-def test_what_was_not_finished_has_no_name(tmp_path):
-    pytest.importorskip("zarr")
+@pytest.mark.parametrize("suffix", LIBRARIES)
+def test_what_was_not_finished_has_no_name(tmp_path, suffix):
+    pytest.importorskip(LIBRARIES[suffix])
     a, b = rows(mdqr.qd)
-    path = tmp_path / "rows.zarr"
-    with pytest.raises(Exception, match="chunk 1"):
+    path, part = tmp_path / f"rows.{suffix}", tmp_path / f"rows.{suffix}.part"
+    with pytest.raises(ValueError, match="chunk 1: shapes"):
         md.save_rows([(a, b), (a[:, :2], b)], path)
+    assert part.exists()
     assert not path.exists()
+    part.rename(path)
+    with pytest.raises(ValueError, match="not to its end"):
+        md.open_rows(path)
+
+
+@pytest.mark.parametrize("suffix", LIBRARIES)
+def test_files_that_are_cut_off_are_told(tmp_path, suffix):
+    """No row is made of nothing."""
+    pytest.importorskip(LIBRARIES[suffix])
+    a, b = rows(mdqr.od)
+    path = tmp_path / f"rows.{suffix}"
+    md.save_rows([(a[:20], b[:20]), (a[20:], b[20:])], path)
+    if suffix == "zarr":
+        for damage in ("cut", "lost"):
+            (piece,) = [x for x in (path / "c").rglob("*") if x.is_file()]
+            if damage == "lost":
+                piece.unlink()
+            else:
+                piece.write_bytes(piece.read_bytes()[:1000])
+            with pytest.raises(Exception, match=r"chunk 0.*(cannot be read|NaN)"):
+                md.lstsq(md.open_rows(path))
+        return
+    path.write_bytes(path.read_bytes()[:3000])
+    with pytest.raises((OSError, ValueError), match=r"rows\.|truncated|[Mm]agic|footer"):
+        md.lstsq(md.open_rows(path))
+
+
+def test_columns_of_texts_in_parquet_are_exact(tmp_path):
+    arrow, parquet = (pytest.importorskip(x) for x in ("pyarrow", "pyarrow.parquet"))
+    texts = [f"0.{i:03d}" for i in range(1, 90)]
+    sides = [f"{i}.1e-3" for i in range(1, 90)]
+    path = tmp_path / "rows.parquet"
+    columns = {"t": texts, "one": [1.0] * 89, "y": sides}
+    parquet.write_table(arrow.table(columns), path, row_group_size=40)
+    found = md.open_rows(path, precision="od", b="y")
+    t, y = (mdqr.array(x, precision=mdqr.od) for x in (texts, sides))
+    assert [len(found[i][1]) for i in range(3)] == [40, 40, 9]
+    assert mdqr.array_equal(mdqr.concatenate([found[i][0][:, 0] for i in range(3)]), t)
+    assert mdqr.array_equal(mdqr.concatenate([found[i][1] for i in range(3)]), y)
+    for wrong, text in [("1..2", "'1..2' is no number"), (None, "None is no number")]:
+        sides[70] = wrong
+        parquet.write_table(arrow.table(columns), path, row_group_size=40)
+        found = md.open_rows(path, precision="od", b="y")
+        with pytest.raises(
+            ValueError, match=rf"chunk 1: .*rows.parquet, row 70, column 'y': {text}"
+        ):
+            md.lstsq(found)
+    with pytest.raises(ValueError, match="no column 'z'"):
+        md.open_rows(path, precision="od", b="z")
 
 
 def write(path, lines, header="t,one,y\n"):
@@ -69,6 +123,15 @@ def test_unreadable_cells_are_named_by_their_line(tmp_path):
     write(path, lines)
     found = md.open_rows(path, precision="qd", b=-1, header=True, rows=40)
     with pytest.raises(ValueError, match=r"chunk 3: .*rows.csv, line 152, column 3"):
+        md.lstsq(found)
+
+
+def test_a_text_that_is_cut_off_is_told(tmp_path):
+    path = tmp_path / "rows.csv"
+    write(path, [f"0.{i:03d},1,{i}.1e-3\n" for i in range(1, 200)])
+    found = md.open_rows(path, precision="qd", b="y", header=True, rows=40)
+    path.write_bytes(path.read_bytes()[:1500])
+    with pytest.raises(OSError, match=r"chunk 2: .*rows.csv has been cut off .* before line 95"):
         md.lstsq(found)
 
 

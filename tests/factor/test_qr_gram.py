@@ -106,7 +106,10 @@ def test_bounds_are_above_what_each_sweep_leaves(multiple, dtype, cond, rng, mon
     inputs = gather(a, precision=None, trimmed=False)
     scaled, _ = inputs.backend.balance_columns(a._block, None, is_complex=dtype is complex)
     near = inputs.wrap(scaled)
-    sweeps = gram._sweeps_of(inputs.backend, scaled, Kind(2 * multiple.limbs, dtype is complex))
+    wide = Kind(2 * multiple.limbs, dtype is complex)
+    options = {"kind": wide, "conj_a": True, "shape": "gram"}
+    whole = products.formed(inputs.backend, scaled.swapaxes(-1, -2), scaled, **options)
+    sweeps = gram._sweeps_of(inputs.backend, whole, wide, 1)
     r, ratios = sweeps.start(), []
     for _ in range(4):
         found = sweeps.measured(r)

@@ -181,7 +181,7 @@ def install_cupy(monkeypatch):
         runtime=types.SimpleNamespace(getDevice=lambda: 0, getDeviceCount=lambda: 1),
         Device=lambda _: contextlib.nullcontext(),
     )
-    cupy.array = lambda x, order=None: CuPyArray(np.array(bare(x), order=order))
+    cupy.array = lambda x, dtype=None, order=None: CuPyArray(np.array(bare(x), dtype, order=order))
     backend = _Backend()
     backend.xp = cupy
     module = types.SimpleNamespace(backend=lambda: backend)

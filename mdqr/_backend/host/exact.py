@@ -77,6 +77,7 @@ class ExactProducts:
 
     _kernels: Any
     _buffers: Buffers
+    unary: Any
 
     def exact_workspace(self) -> int:
         """Return the bytes that a call may take: buffers have up to a quarter more."""
@@ -230,6 +231,34 @@ class ExactProducts:
             scale,
         )
 
+    def exact_sums(self, left: Residues, right: Residues) -> NDArray[np.int32]:
+        """Return the sums of products of bytes, by float64: they are exact there."""
+        a, b = (_lines(x).astype(np.float64) for x in (left, right))
+        return np.matmul(a, b.swapaxes(-1, -2)).astype(np.int32)
+
+    def exact_numbers(
+        self,
+        sums: NDArray[np.int32],
+        exponents: LinePair,
+        channels: Channels,
+        back: Reconstruction,
+        unit: int,
+        scale: int,
+        *,
+        kind: Kind,
+        out: Block,
+    ) -> None:
+        """Write the numbers of sums to `out`, by digits as kernels/include/mdqr/residues.hpp."""
+        residues = _residues(sums[:, : out.shape[-2], : out.shape[-1]], channels, kind.is_complex)
+        powers = exponents[0][:, None] + exponents[1] + scale
+        for part, (weight, fraction) in enumerate(zip(back.weight, back.fraction, strict=True)):
+            turns = np.rint(np.tensordot(fraction, residues[part], 1))
+            digits = np.tensordot(weight.T, residues[part], 1)
+            digits -= back.product[:, None, None] * turns
+            places = back.width * np.arange(len(digits))[:, None, None] - unit
+            found = self.unary("renormalize", np.ldexp(digits, places), kind=kind.real)
+            (out[part] if kind.is_complex else out)[...] = np.ldexp(found, powers)
+
     def _empty(self, planes: int, x: Block) -> Residues:
         """Return residues to be written for the lines of `x`."""
         lines, k = x.shape[-2:]
@@ -237,6 +266,27 @@ class ExactProducts:
         buffer = self._buffers.take(prod(shape))
         data = buffer[: prod(shape)].reshape(shape)
         return Residues(data, np.empty((*shape[:2], _PANEL), dtype=np.int32), lines, buffer)
+
+
+def _lines(x: Residues) -> NDArray[np.int8]:
+    """Return the bytes ``(planes, lines, terms)``, both padded."""
+    planes, panels, fours, width, four = x.data.shape
+    return x.data.transpose(0, 1, 3, 2, 4).reshape(planes, panels * width, fours * four)
+
+
+def _residues(
+    sums: NDArray[np.int32], channels: Channels, is_complex: bool
+) -> list[NDArray[np.float64]]:
+    """Return the residues ``(moduli, rows, columns)`` of each part, near 0."""
+    narrow, values = channels.narrow, sums.astype(np.int64)
+    # Karatsuba, as in kernels/cuda/products/exact_numbers.cu.
+    first, second, both = (values[narrow + i :: 3] for i in range(3))
+    values = np.concatenate([values[:narrow], 16256 * first + 128 * both - 127 * second])
+    modulus = channels.modulus.astype(np.int64)[:, None, None]
+    found = ((values + modulus // 2) % modulus - modulus // 2).astype(np.float64)
+    if not is_complex:
+        return [found]
+    return [found[::2] + found[1::2], found[::2] - found[1::2]]
 
 
 def _operand(x: Residues) -> tuple[NDArray[np.int8], NDArray[np.int32], int]:

@@ -7,9 +7,10 @@ not.
 from __future__ import annotations
 
 from mutants.registry import others, spectra, systems
-from mutants.registry.systems import COVERED
 
 __all__ = ["CLOSE", "COVERED"]
+
+COVERED = (*systems.COVERED, *others.CHUNKS_COVERED)
 
 CLOSE = (
     *systems.REFINED,
@@ -22,6 +23,7 @@ CLOSE = (
     *spectra.GENERAL,
     *spectra.ROOTS,
     *others.UPDATES,
+    *others.CHUNKS,
     *others.SERIES,
     *others.FACTORS,
     *others.STATED,

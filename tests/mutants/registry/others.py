@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mutants import expansions, rules, stated, updates
+from mutants import chunks, expansions, rules, stated, updates
 from mutants.judges import Family, Tests
 from mutants.mutant import NOT_OD, Mutant
 
@@ -20,6 +20,25 @@ UPDATES = (
     Mutant(_UPDATE + "solution:_in_units", _UPDATES, "1"),
     Mutant(_UPDATE + "solution:_distance", (updates.DRIFTED,)),
     Mutant(_UPDATE + "loss:lost_digits", _STREAMS),
+)
+
+_CHUNKS = "mdqr.distributed."
+CHUNKS = (
+    Mutant(_CHUNKS + "_refinement:step", (chunks.DRIFTED, chunks.PROVEN), "bound"),
+    Mutant(_CHUNKS + "_refinement:_distance", (chunks.DRIFTED,)),
+    Mutant(_CHUNKS + "_refinement:data_bound", (chunks.MOVED,)),
+    Mutant(_CHUNKS + "_products:alpha_of", (chunks.ALPHAS,), precisions=("d", "dd", "od")),
+    Mutant(_CHUNKS + "_info:rounded", (chunks.GIVEN,), "bound"),
+    Mutant("mutants.chunks:OF_GRAM", (chunks.GRAMS,), precisions=NOT_OD),
+)
+# Terms in eps**2, beside which distances of R and roundings of x are larger.
+CHUNKS_COVERED = tuple(
+    Mutant(_CHUNKS + f"_refinement:{name}", (chunks.DRIFTED, chunks.PROVEN), part, survives=reason)
+    for name, part, reason in (
+        ("_uncertain", "0", "errors of residuals in eps**2, below the distance of R in each pass"),
+        ("_uncertain", "1", "as before, of products with residuals"),
+        ("_rest", "", "what substitutions leave, eps of a step that R makes as uncertain"),
+    )
 )
 
 _COEFFICIENTS = (expansions.COEFFICIENTS,)

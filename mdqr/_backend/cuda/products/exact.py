@@ -9,6 +9,13 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from mdqr._backend import workspace
+from mdqr._backend.cuda.products.exact_tables import (
+    NUMBER_THREADS,
+    Digits,
+    digits_of,
+    planes_of,
+    residue_table,
+)
 from mdqr._backend.cuda.products.operands import NO_VIEW
 from mdqr._backend.cuda.runtime.kernels import (
     KernelCalls,
@@ -35,16 +42,6 @@ _MOST_BLOCKS = 1024
 # As in kernels/cuda/products/exact_residues.cu.
 _RESIDUE_THREADS, _TILE_LINES, _TILE_TERMS = 128, 8, 64
 _WORD_STRIDE = _TILE_LINES * _TILE_TERMS + 2
-# Channels and words of a product by tensor cores, and what sums of bytes begin with: the word of
-# the float that has its integer behind 1.5 * 2**23.
-_CHANNELS, _STEP_WORDS = 16, 8
-_MAGIC, _MAGIC_WORD = 3 * 2**22, 0x4B400000
-# As in kernels/cuda/products/exact_numbers.cu; what sums of bytes are behind, there.
-_BEHIND = 2.0**52 + 2.0**31
-_NUMBER_THREADS, _FEW_PIECES, _FEW_LIMBS, _AHEAD, _WIDE_AHEAD = 128, 8, 4, 8, 4
-
-# Digits are rounded up to a multiple of this by zeros, so that fewer modules are compiled.
-_PIECES = 2
 
 # Columns of parts that leave zeros out: fewer take less time than their launches.
 _LEAST_COLUMNS = 1024
@@ -96,12 +93,14 @@ class _Tile(NamedTuple):
         )  # fmt: skip
 
 
-class _Digits(NamedTuple):
-    """The module for so many digits, its table, and the entries of a block."""
+class _Place(NamedTuple):
+    """The address of sums, and the rows that they belong to; `height` of them are not padding."""
 
-    module: Module
-    table: Block
-    entries: int
+    sums: int
+    start: int
+    rows: int
+    height: int
+    across: int
 
 
 _LINES = Module("products/exact_lines", Kind(1, False))
@@ -219,7 +218,7 @@ class ExactProducts(KernelCalls):
         """Return the residues of lines as integers."""
         count, narrow = len(channels.modulus), channels.narrow
         out = self._empty(narrow + 3 * (count - narrow), x)
-        table = self.kernels.constant(("residues", channels), partial(_residue_table, channels))
+        table = self.kernels.constant(("residues", channels), partial(residue_table, channels))
 
         def launch(kernels: Kernels) -> None:
             _, lines, terms = out.data.shape
@@ -300,28 +299,18 @@ class ExactProducts(KernelCalls):
         out: Block,
     ) -> None:
         """Write ``c + a @ b`` or ``c - a @ b`` to `out`."""
-        most, digits = self.exact_workspace(), self._digits(channels, back, kind)
-        across, columns = right.data.shape[1], out.shape[-1]
+        most, digits = self.exact_workspace(), digits_of(self.kernels, channels, back, kind)
+        across = right.data.shape[1]
 
         def launch(kernels: Kernels) -> None:
-            parts, count, narrow = 1 + kind.is_complex, len(channels.modulus), channels.narrow
-            planes = narrow + 3 * (count - narrow)
-            tiles = _tiles(left, right, planes, most)
-            memory, sums = kernels.scratch(divided(tiles[0].size * planes, 2))
-            row_exponent, column_exponent = map(kernels.address, exponents)
+            tiles = _tiles(left, right, planes_of(channels), most)
+            memory, sums = kernels.scratch(divided(tiles[0].size * planes_of(channels), 2))
             for tile in tiles:
-                tile.multiply(kernels, planes, sums)
-                arguments = fields(
-                    sums, tile.size, across, tile.height, columns, row_exponent + 8 * tile.start,
-                    column_exponent, narrow // parts, (count - narrow) // parts, back.width, unit,
-                    scale, kernels.address(digits.table),
-                    NO_VIEW if c is None else _rows_view(kernels, c, kind, tile.start),
-                    _rows_view(kernels, out, kind, tile.start), int(subtract),
-                )  # fmt: skip
-                kernels.launch(
-                    digits.module, "mdqr_exact_numbers", arguments,
-                    grid=(divided(tile.height * columns, digits.entries),),
-                    threads=_NUMBER_THREADS, shared=digits.table.nbytes,
+                tile.multiply(kernels, planes_of(channels), sums)
+                place = _Place(sums, tile.start, tile.rows, tile.height, across)
+                _numbers(
+                    kernels, place, exponents, channels, back, (unit, scale), digits, kind, c, out,
+                    subtract=subtract,
                 )  # fmt: skip
             del memory
 
@@ -329,22 +318,77 @@ class ExactProducts(KernelCalls):
         operands = [left.data, right.data, *exponents, digits.table, out]
         planned(self.kernels, flags, [*operands, *([] if c is None else [c])], launch)
 
+    def exact_sums(self, left: Residues, right: Residues) -> Block:
+        """Return the sums of products of bytes."""
+        count, lines, _ = left.data.shape
+        out = self.kernels.empty((count, lines, right.data.shape[1]), np.int32)
+
+        def launch(kernels: Kernels) -> None:
+            _Tile(left, right, 0, lines).multiply(kernels, count, kernels.address(out))
+
+        planned(self.kernels, ("exact_sums",), [left.data, right.data, out], launch)
+        return out
+
+    def exact_numbers(
+        self,
+        sums: Block,
+        exponents: LinePair,
+        channels: Channels,
+        back: Reconstruction,
+        unit: int,
+        scale: int,
+        *,
+        kind: Kind,
+        out: Block,
+    ) -> None:
+        """Write the numbers of sums to `out`."""
+        digits, (_, lines, across) = digits_of(self.kernels, channels, back, kind), sums.shape
+
+        def launch(kernels: Kernels) -> None:
+            place = _Place(kernels.address(sums), 0, lines, int(out.shape[-2]), across)
+            _numbers(
+                kernels, place, exponents, channels, back, (unit, scale), digits, kind, None, out
+            )
+
+        flags = ("exact_numbers", channels, back, unit, scale, kind)
+        planned(self.kernels, flags, [sums, *exponents, digits.table, out], launch)
+
     def _empty(self, count: int, x: Block) -> Residues:
         """Return planes to be written for the lines of `x`."""
         lines, terms = x.shape[-2:]
         shape = (count, _padded(lines), _padded(terms))
         return Residues(self.kernels.empty(shape, np.int8), lines)
 
-    def _digits(self, channels: Channels, back: Reconstruction, kind: Kind) -> _Digits:
-        """Return what leads to numbers of so many digits."""
-        parts, _, pieces = back.weight.shape
-        padded = divided(pieces, _PIECES) * _PIECES
-        table = self.kernels.constant(
-            ("digits", back), partial(_digit_table, channels, back, padded)
-        )
-        module = Module("products/exact_numbers", kind, (f"MDQR_PIECES={padded}",))
-        few = parts == 1 and padded <= _FEW_PIECES and kind.limbs <= _FEW_LIMBS
-        return _Digits(module, table, _NUMBER_THREADS * (2 if few else 1))
+
+def _numbers(
+    kernels: Kernels,
+    place: _Place,
+    exponents: LinePair,
+    channels: Channels,
+    back: Reconstruction,
+    units: tuple[int, int],
+    digits: Digits,
+    kind: Kind,
+    c: Block | None,
+    out: Block,
+    *,
+    subtract: bool = False,
+) -> None:
+    """Write rows of ``c`` plus or minus the numbers of sums to `out`."""
+    parts, count, narrow = 1 + kind.is_complex, len(channels.modulus), channels.narrow
+    columns, (row, column) = out.shape[-1], map(kernels.address, exponents)
+    arguments = fields(
+        place.sums, place.rows * place.across, place.across, place.height, columns,
+        row + 8 * place.start, column, narrow // parts, (count - narrow) // parts, back.width,
+        *units, kernels.address(digits.table),
+        NO_VIEW if c is None else _rows_view(kernels, c, kind, place.start),
+        _rows_view(kernels, out, kind, place.start), int(subtract),
+    )  # fmt: skip
+    kernels.launch(
+        digits.module, "mdqr_exact_numbers", arguments,
+        grid=(divided(place.height * columns, digits.entries),),
+        threads=NUMBER_THREADS, shared=digits.table.nbytes,
+    )  # fmt: skip
 
 
 def _scan(
@@ -384,60 +428,6 @@ def _rows_view(kernels: Kernels, x: Block, kind: Kind, start: int) -> list[int]:
     """Return the fields of `struct matrix_view` for the rows from `start` on."""
     address, *rest = matrix_view(kernels, x[..., None, :, :], kind.is_complex)
     return [address + start * x.strides[-2], *rest]
-
-
-def _digit_table(channels: Channels, back: Reconstruction, padded: int) -> np.ndarray:
-    """Return what kernels/cuda/products/exact_numbers.cu reads.
-
-    A row a modulus, those of one and of two digits padded by rows of zeros each, and the digits of
-    the product of all.
-    """
-    parts, moduli, pieces = back.weight.shape
-    header = 2 + 2 * parts
-    rows = np.zeros((moduli, header + parts * padded))
-    rows[:, 0] = channels.modulus[::parts]
-    rows[:, 1] = 1.0 / rows[:, 0]
-    rows[:, 2] = _BEHIND - _BEHIND % rows[:, 0]
-    rows[:, 3 : 3 + parts] = back.fraction.T
-    for part in range(parts):
-        start = header + part * padded
-        rows[:, start : start + pieces] = back.weight[part]
-    narrow = channels.narrow // parts
-    kinds = (rows[:narrow], _AHEAD), (rows[narrow:], _WIDE_AHEAD)
-    padded_rows = [np.pad(kind, ((0, -len(kind) % ahead), (0, 0))) for kind, ahead in kinds]
-    product = np.pad(back.product, (0, padded - pieces))
-    return np.concatenate([*(part.ravel() for part in padded_rows), product])
-
-
-def _residue_table(channels: Channels) -> np.ndarray:
-    """Return what kernels/cuda/products/exact_residues.cu reads, in 32-bit words.
-
-    Channels, narrow and wide ones padded each; factors of narrow ones, of the lower digits of wide
-    ones and of the upper ones, as the lanes of a warp take them.
-    """
-    narrow = channels.narrow
-    inverse = (1.0 / channels.modulus).astype(np.float32).view(np.int32)
-    modulus = channels.modulus.astype(np.float32).view(np.int32)
-    start = channels.start + _MAGIC_WORD
-    start[:narrow] -= _MAGIC % channels.modulus[:narrow]
-    front = [modulus, inverse, start, channels.modulus]
-    rows = np.stack(front, axis=-1)
-    low, high = channels.low, channels.high
-    parts = [_padded_rows(rows[:narrow]), _padded_rows(rows[narrow:])]
-    parts += [_by_lanes(part) for part in (low[:narrow], low[narrow:], high)]
-    return np.concatenate([part.ravel() for part in parts])
-
-
-def _padded_rows(table: np.ndarray) -> np.ndarray:
-    return np.pad(table, ((0, -len(table) % _CHANNELS), (0, 0)))
-
-
-def _by_lanes(table: np.ndarray) -> np.ndarray:
-    """Return words in the order in which lanes hold them, see `device/matrix_step.hpp`."""
-    rows = np.pad(_padded_rows(table), ((0, 0), (0, -table.shape[1] % _STEP_WORDS)))
-    # Tiles, row / 8, row % 8, steps, word / 4, word % 4.
-    split = rows.reshape(len(rows) // 16, 2, 8, rows.shape[1] // 8, 2, 4)
-    return split.transpose(0, 3, 2, 5, 4, 1)
 
 
 def _lines_view(kernels: Kernels, x: Block, is_complex: bool) -> list[int]:

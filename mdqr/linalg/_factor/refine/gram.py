@@ -49,6 +49,13 @@ _MOST_STALE, _MOST_LEFT = 0.25, 0.25
 _LOST = 2.0**-500
 
 
+class Factor(NamedTuple):
+    """R, and a bound of S for R before its rounding to eps, with eps added."""
+
+    r: Block
+    left: float
+
+
 class _Measured(NamedTuple):
     """F in float64, the leading limbs of R, and a bound of S."""
 
@@ -81,9 +88,27 @@ def factor(
     """
     if 2 * kind.limbs > PRECISIONS[-1].limbs:
         return None
-    n, eps = int(a.shape[-1]), eps_of(kind)
+    wide: dict[str, Any] = {"kind": wide_kind(kind), "conj_a": True, "shape": "gram"}
+    found = formed(backend, a.swapaxes(-1, -2), a, **wide)
+    if found is None:
+        return None
+    runs = -(-int(a.shape[-2]) // MOST_TERMS)
+    known = factor_of(backend, found, kind=kind, runs=runs, report=report)
+    return None if known is None else known.r
+
+
+def wide_kind(kind: Kind) -> Kind:
+    """Return the kind of the Gram matrix for R of a kind."""
+    return Kind(2 * kind.limbs, kind.is_complex)
+
+
+def factor_of(
+    backend: Backend, gram: Block, *, kind: Kind, runs: int = 1, report: Reporter | None = None
+) -> Factor | None:
+    """Return R from the upper part of the Gram matrix, formed in so many runs; see `factor`."""
+    n, eps = int(gram.shape[-1]), eps_of(kind)
     with np.errstate(all="ignore"):
-        sweeps = _sweeps_of(backend, a, Kind(2 * kind.limbs, kind.is_complex))
+        sweeps = _sweeps_of(backend, gram, wide_kind(kind), runs)
         if sweeps is None:
             return None
         r, best, before = sweeps.start(), None, inf
@@ -102,17 +127,12 @@ def factor(
         return None
     if kind.is_complex:
         planes.diagonal(best)[1] = 0.0
-    return backend.unary("renormalize", best, kind=kind)
+    return Factor(backend.unary("renormalize", best, kind=kind), before)
 
 
-def _sweeps_of(backend: Backend, a: Block, wide: Kind) -> _Sweeps | None:
-    """Return the Gram matrix and what corrects its factor; None without a float64 factor."""
-    n = int(a.shape[-1])
-    patterns = Patterns.of(backend, n, wide.is_complex)
-    options: dict[str, Any] = {"kind": wide, "conj_a": True, "shape": "gram"}
-    gram = formed(backend, a.swapaxes(-1, -2), a, **options)
-    if gram is None:
-        return None
+def _sweeps_of(backend: Backend, gram: Block, wide: Kind, runs: int) -> _Sweeps | None:
+    """Return what corrects the factor of a Gram matrix; None without a float64 factor."""
+    patterns = Patterns.of(backend, int(gram.shape[-1]), wide.is_complex)
     whole = with_adjoint(backend, patterns.half_upper(backend, gram.copy(), wide), wide)
     first = to_native(backend.xp, whole, wide.is_complex)
     try:
@@ -120,7 +140,6 @@ def _sweeps_of(backend: Backend, a: Block, wide: Kind) -> _Sweeps | None:
     except np.linalg.LinAlgError:
         return None
     r = backend.xp.ascontiguousarray(lower.conj().swapaxes(-1, -2))
-    runs = -(-int(a.shape[-2]) // MOST_TERMS)
     return _Sweeps(backend, wide, patterns, gram, r, backend.invert_triangle(r), runs)
 
 

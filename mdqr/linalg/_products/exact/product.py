@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from mdqr._backend.blocks import matrix_shape
-from mdqr._backend.exact import ExactProducts, Reconstruction, Residues
+from mdqr._backend.exact import Channels, ExactProducts, Reconstruction, Residues
 from mdqr._backend.protocol import Backend
 from mdqr._errors import shown
 from mdqr._limbs.planes import Block, Kind, broadcast
@@ -160,7 +160,7 @@ def _shared(
     return closing(Shared(backend, devices, a, b.swapaxes(-1, -2), most))
 
 
-class _Integers(NamedTuple):
+class Integers(NamedTuple):
     """The bits of both operands, and the way from residues back; see `exact_product`."""
 
     tau: tuple[int, ...]
@@ -173,7 +173,7 @@ class _Integers(NamedTuple):
 class _Form(NamedTuple):
     """The method by which a product of integers is formed; see `multiply`."""
 
-    integers: _Integers
+    integers: Integers
     kind: Kind
     conj_a: bool
     subtract: bool
@@ -200,15 +200,11 @@ class _Form(NamedTuple):
         """Write to `out`; lines of `a` and of `b` have these powers of two."""
         tau, moduli, back, unit, scale = self.integers
         pair, exponents, is_complex = (a, b), (exponent, other_exponent), self.kind.is_complex
-        shifts, conjugates = (shift, other_shift), (self.conj_a, False)
-        tables = [
-            plan.channels(moduli, plan.words_of(t), conjugate)
-            for t, conjugate in zip(tau, conjugates, strict=True)
-        ]
+        shifts, channels = (shift, other_shift), tables(self.integers, (self.conj_a, False))
 
         def residues(i: int, part: slice) -> Residues:
             return backend.exact_residues(
-                pair[i][..., part, :], exponents[i][part], shifts[i], tau[i], tables[i],
+                pair[i][..., part, :], exponents[i][part], shifts[i], tau[i], channels[i],
                 is_complex=is_complex,
             )  # fmt: skip
 
@@ -220,7 +216,7 @@ class _Form(NamedTuple):
         def use(row: slice, column: slice, x: Residues, y: Residues) -> None:
             part = (..., row, column)
             backend.exact_product(
-                x, y, (exponent[row], other_exponent[column]), tables[0], back, unit, scale,
+                x, y, (exponent[row], other_exponent[column]), channels[0], back, unit, scale,
                 kind=self.kind, c=None if c is None else c[part], subtract=self.subtract,
                 out=out[part],
             )  # fmt: skip
@@ -239,24 +235,42 @@ def _integers(
     *,
     scaled: bool,
     whole: bool,
-) -> tuple[tuple[Lines, Lines], _Integers] | None:
+) -> tuple[tuple[Lines, Lines], Integers] | None:
     """Return integers of at most `bits` bits, and as few as keep all there are; see `multiply`."""
     found = integer_lines(backend, a, b, kind, bits, scaled=scaled)
     if found is None:
         return None
     pair, most = found
-    terms = int(a.shape[-1]) * (1 + kind.is_complex)
-    tau = tuple(max(1, min(lines.span, most)) for lines in pair)
+    cuts = [lines.span > most for lines in pair]
+    if any(cuts) and whole:
+        return None
+    integers = integers_of((pair[0].span, pair[1].span), most, int(a.shape[-1]), kind)
+    # What cutting changes must not overflow where the product does not.
+    if (
+        any(cuts)
+        and sum(lines.top for lines in pair) + integers.scale + 1 - min(integers.tau) > 1023
+    ):
+        return None
+    return pair, integers
+
+
+def integers_of(spans: tuple[int, int], most: int, terms: int, kind: Kind) -> Integers:
+    """Return the integers of operands with so many bits, of which `most` are kept."""
+    terms *= 1 + kind.is_complex
+    tau = tuple(max(1, min(span, most)) for span in spans)
     above = terms.bit_length()
     moduli = plan.moduli(sum(tau) + above + 2, kind.is_complex)
     # What cutting one operand does is as large as the integers of the other one.
-    cut = [other for lines, t, other in zip(pair, tau, tau[::-1], strict=True) if t < lines.span]
-    if cut and whole:
-        return None
-    # What cutting changes must not overflow where the product does not.
-    if cut and sum(lines.top for lines in pair) + above + 1 - min(tau) > 1023:
-        return None
+    cut = [other for span, t, other in zip(spans, tau, tau[::-1], strict=True) if t < span]
     width = plan.reconstruction(moduli).width
     left_out = max(0, (max(cut) - 62 + width) // width) if cut else 0
     back = plan.reconstruction(moduli, left_out)
-    return pair, _Integers(tau, moduli, back, sum(tau) + above - left_out * width, above)
+    return Integers(tau, moduli, back, sum(tau) + above - left_out * width, above)
+
+
+def tables(integers: Integers, conjugates: tuple[bool, bool]) -> list[Channels]:
+    """Return the tables of both operands, or of their conjugates."""
+    return [
+        plan.channels(integers.moduli, plan.words_of(t), conjugate)
+        for t, conjugate in zip(integers.tau, conjugates, strict=True)
+    ]

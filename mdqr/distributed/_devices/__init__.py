@@ -1,0 +1,1 @@
+"""Several GPUs, in one process or with one process each and a communicator."""
