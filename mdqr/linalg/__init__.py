@@ -15,9 +15,25 @@ from mdqr.linalg._factor.qr import QRPResult, QRResult, qr
 from mdqr.linalg._factor.qr_factor import QRFactor, qr_factor
 from mdqr.linalg._factor.substitution import solve_triangular
 from mdqr.linalg._general.eig import eig, eigvals
+from mdqr.linalg._general.forms import (
+    HessenbergResult,
+    RQResult,
+    eigh_tridiagonal,
+    hessenberg,
+    rq,
+)
 from mdqr.linalg._general.results import EigInfo, EigResult
 from mdqr.linalg._general.schur import SchurResult, schur
+from mdqr.linalg._matrix.are import solve_continuous_are, solve_discrete_are
 from mdqr.linalg._matrix.expm import coshm, cosm, expm, sinhm, sinm
+from mdqr.linalg._matrix.frechet import FrechetResult, expm_cond, expm_frechet
+from mdqr.linalg._matrix.lyapunov import (
+    solve_continuous_lyapunov,
+    solve_discrete_lyapunov,
+    solve_sylvester,
+)
+from mdqr.linalg._matrix.sqrtm import logm, signm, sqrtm
+from mdqr.linalg._matrix.tangents import fractional_matrix_power, tanhm, tanm
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._products.standard import (
     cross,
@@ -37,6 +53,7 @@ from mdqr.linalg._products.structured import (
 )
 from mdqr.linalg._roots.roots import RootsResult, companion, roots
 from mdqr.linalg._shared.info import Info
+from mdqr.linalg._solve.banded import solve_banded, solve_toeplitz, solveh_banded
 from mdqr.linalg._solve.info import LstsqInfo
 from mdqr.linalg._solve.lstsq import LstsqResult, lstsq
 from mdqr.linalg._solve.ranks.info import RankInfo
@@ -62,6 +79,8 @@ __all__ = [
     "EigResult",
     "EighResult",
     "FactorInfo",
+    "FrechetResult",
+    "HessenbergResult",
     "Info",
     "LUFactors",
     "LinAlgError",
@@ -72,6 +91,7 @@ __all__ = [
     "QRFactor",
     "QRPResult",
     "QRResult",
+    "RQResult",
     "RankInfo",
     "RootsResult",
     "SVDResult",
@@ -95,12 +115,18 @@ __all__ = [
     "diagonal",
     "eig",
     "eigh",
+    "eigh_tridiagonal",
     "eigvals",
     "eigvalsh",
     "expm",
+    "expm_cond",
+    "expm_frechet",
+    "fractional_matrix_power",
     "hankel",
+    "hessenberg",
     "inv",
     "khatri_rao",
+    "logm",
     "lowrank",
     "lstsq",
     "lu_factor",
@@ -123,15 +149,28 @@ __all__ = [
     "qr_update",
     "repair",
     "roots",
+    "rq",
     "schur",
+    "signm",
     "sinhm",
     "sinm",
     "slogdet",
     "solve",
+    "solve_banded",
+    "solve_continuous_are",
+    "solve_continuous_lyapunov",
+    "solve_discrete_are",
+    "solve_discrete_lyapunov",
+    "solve_sylvester",
+    "solve_toeplitz",
     "solve_triangular",
+    "solveh_banded",
+    "sqrtm",
     "subspace_angles",
     "svd",
     "svdvals",
+    "tanhm",
+    "tanm",
     "tensordot",
     "toeplitz",
     "trace",

@@ -24,6 +24,7 @@ from mdqr.linalg import (
     hankel,
     inv,
     khatri_rao,
+    logm,
     lowrank,
     lstsq,
     lu_factor,
@@ -36,10 +37,15 @@ from mdqr.linalg import (
     qr,
     roots,
     schur,
+    signm,
     sinhm,
     slogdet,
+    solve_discrete_lyapunov,
+    solve_sylvester,
+    sqrtm,
     svd,
     svdvals,
+    tanhm,
     toeplitz,
 )
 from mdqr.linalg._spectral.onesided import jacobi
@@ -228,6 +234,26 @@ def test_functions_of_matrices_beside_those_of_the_host(multiple, dtype, monkeyp
     wanted = list(of_matrices(a))
     install(monkeypatch)
     for found, known in zip(of_matrices(to_device(a)), wanted, strict=True):
+        if isinstance(known, mdqr.MDArray):
+            found, known = fake_device.bare(found.limbs), known.limbs
+        assert (np.asarray(fake_device.bare(found)) == np.asarray(known)).all()
+
+
+def of_equations(a, b):
+    """Functions and equations of matrices that are refined in limbs."""
+    for function in (sqrtm, logm, signm, tanhm):
+        x, info = function(b if function is not tanhm else a, return_info=True)
+        yield from (x, info.error_bound)
+    yield solve_sylvester(b, b, a)
+    yield solve_discrete_lyapunov(a, a)
+
+
+def test_equations_of_matrices_beside_those_of_the_host(multiple, dtype, monkeypatch, rng):
+    a = mdqr.random.normal((2, 4, 4), precision=multiple, dtype=dtype, rng=rng)
+    b = a + 6 * np.eye(4)
+    wanted = list(of_equations(a, b))
+    install(monkeypatch)
+    for found, known in zip(of_equations(to_device(a), to_device(b)), wanted, strict=True):
         if isinstance(known, mdqr.MDArray):
             found, known = fake_device.bare(found.limbs), known.limbs
         assert (np.asarray(fake_device.bare(found)) == np.asarray(known)).all()

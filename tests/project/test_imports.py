@@ -121,6 +121,7 @@ SMALLER_FILES = {
     "mdqr/linalg/_products/exact/residual.py": "another contract than that of products",
     "mdqr/fft/_bounds.py": "a derivation, and its formula",
     "mdqr/testing/_allclose.py": "another assertion: exact tolerances",
+    "mdqr/linalg/_matrix/refined/sign.py": "another method than that of roots",
     "mdqr/_typing.py": "names of types, without functions",
     "mdqr/_core/axes.py": "what all functions with axes share",
     "mdqr/_backend/workspace.py": "a number that the configuration sets and calls read",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 
@@ -14,40 +14,17 @@ from mdqr._limbs import planes
 from mdqr._limbs.planes import Kind
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
-from mdqr.linalg._matrix.exponential import Exponential
-from mdqr.linalg._matrix.given import Given, first_limbs, frobenius, given_matrix
-from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._shared.info import Info
-from mdqr.linalg._shared.operands import memory_guard
+from mdqr.linalg._matrix.answers import Found, answered, of_matrix
+from mdqr.linalg._matrix.given import Given, first_limbs, frobenius
+from mdqr.linalg._matrix.series.exponential import Exponential, moved
 from mdqr.linalg._spectral.disks import SLACK
 
 # The value and, where it is asked for, what bounds its error in the Frobenius norm.
 _Found = tuple[MDArray, Callable[[], np.ndarray]]
 
 
-@overload
-def expm(
-    a: Any,
-    /,
-    *,
-    precision: PrecisionLike | None = None,
-    data_error: Mapping[str, Any] | None = None,
-    return_info: Literal[False] = False,
-) -> MDArray: ...
-
-
-@overload
-def expm(
-    a: Any,
-    /,
-    *,
-    precision: PrecisionLike | None = None,
-    data_error: Mapping[str, Any] | None = None,
-    return_info: Literal[True],
-) -> tuple[MDArray, Info]: ...
-
-
 @experimental
+@of_matrix
 def expm(
     a: Any,
     /,
@@ -55,7 +32,7 @@ def expm(
     precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     return_info: bool = False,
-) -> MDArray | tuple[MDArray, Info]:
+) -> Any:
     """Return exponentials of matrices; as `scipy.linalg.expm`.
 
     Parameters
@@ -111,6 +88,7 @@ def expm(
 
 
 @experimental
+@of_matrix
 @documented(expm)
 def coshm(
     a: Any,
@@ -119,7 +97,7 @@ def coshm(
     precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     return_info: bool = False,
-) -> MDArray | tuple[MDArray, Info]:
+) -> Any:
     """Return hyperbolic cosines of matrices, ``(expm(a) + expm(-a)) / 2``.
 
     >>> mdqr.linalg.coshm(mdqr.zeros((1, 1), precision=mdqr.qd)).to_numpy()
@@ -129,6 +107,7 @@ def coshm(
 
 
 @experimental
+@of_matrix
 @documented(expm)
 def sinhm(
     a: Any,
@@ -137,7 +116,7 @@ def sinhm(
     precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     return_info: bool = False,
-) -> MDArray | tuple[MDArray, Info]:
+) -> Any:
     """Return hyperbolic sines of matrices, ``(expm(a) - expm(-a)) / 2``.
 
     Those of small matrices have the absolute error of `expm`.
@@ -149,6 +128,7 @@ def sinhm(
 
 
 @experimental
+@of_matrix
 @documented(expm)
 def cosm(
     a: Any,
@@ -157,7 +137,7 @@ def cosm(
     precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     return_info: bool = False,
-) -> MDArray | tuple[MDArray, Info]:
+) -> Any:
     """Return cosines of matrices, ``(expm(1j * a) + expm(-1j * a)) / 2``.
 
     >>> mdqr.linalg.cosm(mdqr.zeros((1, 1), precision=mdqr.qd)).to_numpy()
@@ -167,6 +147,7 @@ def cosm(
 
 
 @experimental
+@of_matrix
 @documented(expm)
 def sinm(
     a: Any,
@@ -175,7 +156,7 @@ def sinm(
     precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     return_info: bool = False,
-) -> MDArray | tuple[MDArray, Info]:
+) -> Any:
     """Return sines of matrices, ``(expm(1j * a) - expm(-1j * a)) / 2j``.
 
     Those of small matrices have the absolute error of `expm`.
@@ -188,30 +169,26 @@ def sinm(
 
 def _function(
     name: str,
-    of_matrix: Callable[[MDArray, Backend, bool], _Found],
+    function: Callable[[MDArray, Backend, bool], _Found],
     a: Any,
     precision: PrecisionLike | None,
     data_error: Mapping[str, Any] | None,
     return_info: bool,
 ) -> Any:
-    given = given_matrix(name, a, precision, data_error)
-    if return_info:  # nothing of it may be a view of what users have
-        given = given._replace(matrix=given.matrix.copy())
-    n = given.shape[-1]
-    with memory_guard(name, given.inputs, 16 * n * n, "take smaller matrices"):
-        value, error = of_matrix(given.matrix, given.inputs.backend, return_info)
-        x = given.answer(value, Checks(), name)
-    if not return_info:
-        return x
-    circular = name in ("cosm", "sinm")
-    return x.copy(), Info(
-        given.inputs.precision,
-        abs(first_limbs(x)),
-        lambda: given.spread(error(), x),
-        lambda: given.spread(error() + _data_bound(given, circular), x),
-        condition=lambda: _condition(given, circular, value),
-        method="scaling and squaring",
-    )
+    is_circular = name in ("cosm", "sinm")
+
+    def evaluate(given: Given) -> Found:
+        matrix = given.matrix
+        value, error = function(matrix, given.inputs.backend, given.keep)
+        a = first_limbs(matrix)
+
+        def bounds(of_a: np.ndarray) -> np.ndarray:
+            return np.asarray(error() + moved(a, frobenius(of_a), circular=is_circular))
+
+        return Found(value, bounds, of_norm=True)
+
+    missing, method = "has no value", "scaling and squaring"
+    return answered(name, a, precision, data_error, return_info, evaluate, missing, method)
 
 
 def _exponential(a: MDArray, backend: Backend, keep: bool) -> _Found:
@@ -221,17 +198,27 @@ def _exponential(a: MDArray, backend: Backend, keep: bool) -> _Found:
 
 def _hyperbolic(sign: float) -> Callable[[MDArray, Backend, bool], _Found]:
     def of_matrix(a: MDArray, backend: Backend, keep: bool) -> _Found:
-        kind, xp = Kind(a.precision.limbs, a.is_complex), backend.xp
-        both = xp.concatenate([a._block, planes.negate(a._block, a.is_complex)], axis=kind.lead)
-        found = Exponential(a._like(both), backend, keep=keep)
-        plus, minus = found.value[: len(a)], found.value[len(a) :]
-        name = "add" if sign > 0 else "subtract"
-        block = backend.binary(name, plus._block, minus._block, kind=kind)
-        value = a._like(backend.ldexp(block, -1, is_complex=a.is_complex))
-        sizes = [first_limbs(x) for x in (plus, minus)] if keep else []
-        return value, lambda: _half_sum(found.error(), sizes, a.precision.eps)
+        values, error = hyperbolic(a, backend, keep, (sign,))
+        return values[0], error
 
     return of_matrix
+
+
+def hyperbolic(
+    a: MDArray, backend: Backend, keep: bool, signs: tuple[float, ...] = (1.0, -1.0)
+) -> tuple[list[MDArray], Callable[[], np.ndarray]]:
+    """Return cosh, sign 1, and sinh, sign -1, and bounds of the errors of each."""
+    kind, xp = Kind(a.precision.limbs, a.is_complex), backend.xp
+    both = xp.concatenate([a._block, planes.negate(a._block, a.is_complex)], axis=kind.lead)
+    found = Exponential(a._like(both), backend, keep=keep)
+    plus, minus = found.value[: len(a)], found.value[len(a) :]
+    values = []
+    for sign in signs:
+        name = "add" if sign > 0 else "subtract"
+        block = backend.binary(name, plus._block, minus._block, kind=kind)
+        values.append(a._like(backend.ldexp(block, -1, is_complex=a.is_complex)))
+    sizes = [first_limbs(x) for x in (plus, minus)] if keep else []
+    return values, lambda: _half_sum(found.error(), sizes, a.precision.eps)
 
 
 def _half_sum(errors: np.ndarray, sizes: list[np.ndarray], eps: float) -> np.ndarray:
@@ -243,54 +230,29 @@ def _half_sum(errors: np.ndarray, sizes: list[np.ndarray], eps: float) -> np.nda
 
 def _circular(is_sine: bool) -> Callable[[MDArray, Backend, bool], _Found]:
     def of_matrix(a: MDArray, backend: Backend, keep: bool) -> _Found:
-        if not a.is_complex:
-            found = Exponential(_turned(a), backend, keep=keep)
-            value = found.value.imag if is_sine else found.value.real
-            return value.copy(), found.error
-        value, error = _hyperbolic(-1.0 if is_sine else 1.0)(_turned(a), backend, keep)
-        return (_turned(value, -1.0) if is_sine else value), error
+        values, error = circular(a, backend, keep, (-1.0 if is_sine else 1.0,))
+        return values[0], error
 
     return of_matrix
 
 
-def _turned(a: MDArray, sign: float = 1.0) -> MDArray:
+def circular(
+    a: MDArray, backend: Backend, keep: bool, signs: tuple[float, ...] = (1.0, -1.0)
+) -> tuple[list[MDArray], Callable[[], np.ndarray]]:
+    """Return cos, sign 1, and sin, sign -1, and bounds of the errors of each."""
+    if not a.is_complex:
+        found = Exponential(_rotated(a), backend, keep=keep)
+        parts = [found.value.real if sign > 0 else found.value.imag for sign in signs]
+        return [part.copy() for part in parts], found.error
+    values, error = hyperbolic(_rotated(a), backend, keep, signs)
+    both = zip(values, signs, strict=True)
+    return [x if sign > 0 else _rotated(x, -1.0) for x, sign in both], error
+
+
+def _rotated(a: MDArray, sign: float = 1.0) -> MDArray:
     """Return ``sign * 1j * a``, exactly."""
     block = a._block
     xp = planes.namespace(block)
     parts = [-block[1], block[0]] if a.is_complex else [0.0 * block, block]
     parts = [sign * part for part in parts]
     return MDArray._wrap(xp.stack(parts), a.precision, True)
-
-
-@np.errstate(all="ignore")
-def _growth(given: Given, circular: bool) -> np.ndarray:
-    """Return logarithms of bounds of ``norm(expm(t a))``, t from 0 to 1, of both signs if needed.
-
-    ``norm(expm(t a)) <= exp(t m)``, m the largest eigenvalue of the Hermitian part; for sine and
-    cosine of ``1j a`` and ``-1j a``; the hyperbolic ones of a and -a. All are below the bound
-    with the largest modulus of an eigenvalue.
-    """
-    a = first_limbs(given.matrix)
-    size = frobenius(a)
-    turned = 1j * a if circular else a
-    finite = np.isfinite(size)
-    hermitian = np.where(finite[:, None, None], (turned + turned.swapaxes(-1, -2).conj()) / 2, 0.0)
-    n = a.shape[-1]
-    values = np.linalg.eigvalsh(hermitian) if n else np.zeros((len(a), 1))
-    return np.where(finite, np.abs(values).max(axis=-1) + n * 2.0**-44 * size, np.inf)
-
-
-@np.errstate(all="ignore")
-def _data_bound(given: Given, circular: bool) -> np.ndarray:
-    """Return bounds of ``norm(f(a + e) - f(a))``: of exp ``d exp(m + d)``, d the norm of e."""
-    d = given.data_errors()
-    found = d * np.exp(_growth(given, circular) + d)
-    return np.where(d == 0, 0.0, np.where(np.isnan(found), np.inf, SLACK**2 * found))
-
-
-@np.errstate(all="ignore")
-def _condition(given: Given, circular: bool, value: MDArray) -> Any:
-    """Return bounds of condition numbers of the balanced matrices, in the Frobenius norm."""
-    sizes = frobenius(first_limbs(given.matrix)), frobenius(first_limbs(value))
-    found = sizes[0] * np.exp(_growth(given, circular)) / sizes[1]
-    return np.where(np.isnan(found), np.inf, found).reshape(given.shape[:-2])[()]

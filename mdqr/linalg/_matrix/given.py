@@ -27,13 +27,15 @@ _MOST = 100
 class Given(NamedTuple):
     """Matrices ``(batch, n, n)`` ``2**(d[j] - d[i]) a[i, j]`` of two limbs or more.
 
-    `powers` are d, in host memory, None where all are zero; `errors` belong to the entries of a.
+    `powers` are d, in host memory, None where all are zero; `errors` belong to the entries of a;
+    `keep` is true where factors are needed for bounds.
     """
 
     inputs: Inputs
     matrix: MDArray
     powers: np.ndarray | None
     errors: Errors
+    keep: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -53,12 +55,15 @@ class Given(NamedTuple):
         return self.inputs.wrap(block.reshape(*front, *self.shape), x.is_complex)
 
     def spread(self, error: np.ndarray, value: MDArray) -> Floats:
-        """Return bounds of the entries of the answer from bounds of the norm of the error.
+        """Return bounds of the entries of the answer from bounds for the scaled matrices.
 
-        They have the last rounding, and what underflows.
+        These are of the norm of the error ``(batch,)``, or of entries. The result includes
+        the last rounding and underflow.
         """
         n = self.shape[-1]
-        entries = np.broadcast_to(error[:, None, None], (*error.shape, n, n))
+        entries = error
+        if error.ndim == 1:
+            entries = np.broadcast_to(error[:, None, None], (*error.shape, n, n))
         if self.powers is not None:
             entries = np.ldexp(entries, self.powers[:, :, None] - self.powers[:, None, :])
         sizes = native_abs(host_block(value._block), value.is_complex)
@@ -66,15 +71,19 @@ class Given(NamedTuple):
             found = entries.reshape(self.shape) + 2 * value.precision.eps * sizes + 2.0**-1070
             return np.asarray(np.where(np.isnan(found), np.inf, SLACK * found))
 
-    def data_errors(self) -> np.ndarray:
-        """Return Frobenius norms of the errors of the scaled matrices, rounded up."""
+    def entry_errors(self) -> np.ndarray:
+        """Return bounds of the errors of the entries of the scaled matrices."""
         sizes = native_abs(host_block(self.matrix._block), self.matrix.is_complex)
         powers: Any = 0
         if self.powers is not None:
             powers = self.powers[:, None, :] - self.powers[:, :, None]
         errors = Errors(*(self._flat(x) for x in self.errors))
         with np.errstate(all="ignore"):
-            return frobenius(errors.of(np, sizes * SLACK, powers))
+            return np.asarray(SLACK * errors.of(np, sizes * SLACK, powers))
+
+    def data_errors(self) -> np.ndarray:
+        """Return Frobenius norms of the errors of the scaled matrices, rounded up."""
+        return frobenius(self.entry_errors())
 
     def _flat(self, x: Any) -> Any:
         if isinstance(x, float):

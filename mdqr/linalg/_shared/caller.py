@@ -28,7 +28,7 @@ class Caller(NamedTuple):
     @property
     def wants_square(self) -> bool:
         """True if its matrices are square: without full rank they are called singular."""
-        return self.function in ("solve", "inv", "matrix_power", "cond")
+        return self.function in ("inv", "matrix_power", "cond") or self.function.startswith("solve")
 
     @property
     def has_options(self) -> bool:

@@ -158,12 +158,39 @@ def solve(
     """
     if not (progress is None or isinstance(progress, Report)):
         return with_report(solve, locals())
-    check_method("solve", method, verified=verified)
-    check_data_error("solve", data_error, NAMES[:2])
+    return solution_for(
+        SOLVE,
+        a,
+        b,
+        method=method,
+        verified=verified,
+        precision=precision,
+        data_error=data_error,
+        return_info=return_info,
+        report=progress,
+    )
+
+
+def solution_for(
+    caller: Caller,
+    a: Any,
+    b: Any,
+    *,
+    method: SolveMethod = "auto",
+    verified: bool = False,
+    precision: PrecisionLike | None = None,
+    data_error: Mapping[str, Any] | None = None,
+    return_info: bool = False,
+    report: Reporter | None = None,
+) -> Any:
+    """Run `solve`, with messages and warnings in the words of another public function."""
+    function = caller.function
+    check_method(function, method, verified=verified)
+    check_data_error(function, data_error, NAMES[:2])
     inputs = gather(a, b, precision=precision)
-    n = square_order("solve", "a", inputs.shape(0))
-    with memory_guard("solve", inputs, 5 * n * n, "take fewer unknowns"):
-        return _solved(SOLVE, inputs, (a, b), data_error, method, progress, verified, return_info)
+    n = square_order(function, caller.a, inputs.shape(0))
+    with memory_guard(function, inputs, 5 * n * n, "take fewer unknowns"):
+        return _solved(caller, inputs, (a, b), data_error, method, report, verified, return_info)
 
 
 @overload

@@ -13,6 +13,13 @@ from mdqr import _stability, approx, distributed, optimize, quadrature, series, 
 from mdqr._stability import NOTE, Deprecation, deprecated, experimental, renamed_keyword
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "explanation" / "stability.md"
+MATRIX_FUNCTIONS = (
+    *("expm", "cosm", "sinm", "coshm", "sinhm", "sqrtm", "logm", "signm", "solve_sylvester"),
+    *("solve_continuous_lyapunov", "solve_discrete_lyapunov", "tanm", "tanhm"),
+    *("fractional_matrix_power", "solve_continuous_are", "solve_discrete_are", "expm_frechet"),
+    *("expm_cond", "hessenberg", "rq", "eigh_tridiagonal", "solve_toeplitz", "solve_banded"),
+    "solveh_banded",
+)
 EXPERIMENTAL = {
     **{f"tensorcore.{name}": getattr(tensorcore, name) for name in tensorcore.__all__},
     **{f"series.{name}": getattr(series, name) for name in ("track", "Path", "Piece")},
@@ -25,7 +32,7 @@ EXPERIMENTAL = {
     "mmread": mdqr.mmread,
     **{f"sparse.{name}": getattr(mdqr.sparse, name) for name in mdqr.sparse.__all__},
     **{f"fft.{name}": getattr(mdqr.fft, name) for name in mdqr.fft.__all__},
-    **{f"linalg.{n}": getattr(mdqr.linalg, n) for n in ("expm", "cosm", "sinm", "coshm", "sinhm")},
+    **{f"linalg.{name}": getattr(mdqr.linalg, name) for name in MATRIX_FUNCTIONS},
     **{f"config.{n}": getattr(mdqr.config, n) for n in ("get_workspace", "set_workspace")},
 }
 

@@ -20,6 +20,7 @@ ATTRIBUTES = (
 A = mdqr.array([[7, 1, 2], [1, 5, 3], [2, 3, 8]], precision=mdqr.dd) / 3
 B = mdqr.array([1, 3, 5], precision=mdqr.dd)
 TALL = mdqr.vander([1.0, 2.0, 3.0, 5.0], 3, precision=mdqr.dd)
+ONE = mdqr.eye(3, precision=mdqr.dd)
 FLOATS = TALL.to_numpy().astype(np.float32)
 CIRCLE = series.System.from_strings(["x^2 - 2 - t"], ["x"], "t")
 
@@ -40,6 +41,10 @@ RESULTS = {
     "lstsq": lambda: linalg.lstsq(TALL, TALL[:, 0] + 1),
     "lstsq, rtol": lambda: linalg.lstsq(TALL, TALL[:, 0] + 1, rtol=1e-9),
     "lu_factor": lambda: linalg.lu_factor(TALL),
+    "eigh_tridiagonal": lambda: linalg.eigh_tridiagonal(B, B[1:]),
+    "expm_frechet": lambda: linalg.expm_frechet(A, A),
+    "hessenberg": lambda: linalg.hessenberg(A, calc_q=True),
+    "rq": lambda: linalg.rq(TALL),
     "polar": lambda: linalg.polar(TALL),
     "qr": lambda: linalg.qr(TALL),
     "qr, complete": lambda: linalg.qr(TALL, "complete"),
@@ -78,6 +83,20 @@ ARRAYS = {
     "sinm": lambda: linalg.sinm(A, return_info=True),
     "coshm": lambda: linalg.coshm(A, return_info=True),
     "sinhm": lambda: linalg.sinhm(A, return_info=True),
+    "sqrtm": lambda: linalg.sqrtm(A, return_info=True),
+    "solve_toeplitz": lambda: linalg.solve_toeplitz(B + 1, B, return_info=True),
+    "solve_banded": lambda: linalg.solve_banded((0, 0), A[:1] + 9, B, return_info=True),
+    "solveh_banded": lambda: linalg.solveh_banded(A[:1] + 9, B, return_info=True),
+    "solve_continuous_are": lambda: linalg.solve_continuous_are(A, A, ONE, ONE, return_info=True),
+    "solve_discrete_are": lambda: linalg.solve_discrete_are(A, A, ONE, ONE, return_info=True),
+    "logm": lambda: linalg.logm(A, return_info=True),
+    "tanm": lambda: linalg.tanm(A, return_info=True),
+    "tanhm": lambda: linalg.tanhm(A, return_info=True),
+    "fractional_matrix_power": lambda: linalg.fractional_matrix_power(A, 0.3, return_info=True),
+    "signm": lambda: linalg.signm(A, return_info=True),
+    "solve_sylvester": lambda: linalg.solve_sylvester(A, A, A, return_info=True),
+    "solve_continuous_lyapunov": lambda: linalg.solve_continuous_lyapunov(A, A, return_info=True),
+    "solve_discrete_lyapunov": lambda: linalg.solve_discrete_lyapunov(A, A, return_info=True),
     "pinv": lambda: linalg.pinv(TALL, return_info=True),
     "solve": lambda: linalg.solve(A, B, return_info=True),
     "svdvals": lambda: linalg.svdvals(TALL, return_info=True),
@@ -87,7 +106,7 @@ WITHOUT = {
     *("solve_triangular", "lu_solve", "cho_solve", "matmul", "matrix_power", "null_space"),
     *("companion", "cond", "norm", "matrix_norm", "vector_norm", "matrix_rank", "outer"),
     *("toeplitz", "hankel", "circulant", "block_diag", "khatri_rao", "orth", "subspace_angles"),
-    *("cross", "diagonal", "matrix_transpose", "tensordot", "trace", "vecdot"),
+    *("expm_cond", "cross", "diagonal", "matrix_transpose", "tensordot", "trace", "vecdot"),
 }
 
 

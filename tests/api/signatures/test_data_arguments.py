@@ -26,6 +26,9 @@ OPTIONAL = {
     "eigvalsh": {"b"},
     "qr_delete": {"u"},
     "qr_insert": {"a"},
+    "toeplitz": {"r"},
+    "hankel": {"r"},
+    "lowrank": {"r"},  # the rank
 }
 DATA = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
 

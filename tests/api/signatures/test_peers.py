@@ -98,6 +98,17 @@ MISSING = {
         "atol": "pinv has rcond and rtol",
         "return_rank": "matrix_rank",
         "sort": LATER,
+        "overwrite_ab": HINT,
+        "disp": "warnings say what is wrong, and info what is known",
+        "blocksize": LAPACK,
+        "select": "a slice of the values",
+        "select_range": "a slice of the values",
+        "tol": "all digits are computed",
+        "compute_expm": "the length of a result does not depend on options",
+        "method": LAPACK,
+        "balanced": LAPACK,
+        "e": LATER,
+        "s": LATER,
     },
 }
 # Defaults that differ where the peer's is a value.
@@ -139,7 +150,7 @@ BY_KEYWORD = {
         "where",
         "ddof",
     },
-    "mdqr.linalg": {"pivoting", "b"},
+    "mdqr.linalg": {"pivoting", "b", "lower"},
 }
 WITHOUT = {"tensorsolve": LATER, "tensorinv": LATER, "multi_dot": "matmul, in an order of choice"}
 

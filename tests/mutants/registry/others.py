@@ -190,12 +190,23 @@ _ROUNDED, _MOVED = (
     "test_bounds_are_not_a_thousand_times_too_large",
     "test_errors_of_the_data_are_bounded",
 )
+_MATRIX = "mdqr.linalg._matrix."
+_OPERATORS = tuple(
+    Tests(f"tests/linalg/test_{name}.py::test_bounds_are_near_the_errors")
+    for name in ("matrix_equations", "sqrtm", "riccati")
+)
 MATRIX = (
     Mutant(
-        "mdqr.linalg._matrix.exponential:Exponential.error",
+        _MATRIX + "series.exponential:Exponential.error",
         (Tests(_EXPM + _ROUNDED),),
         precisions=("dd",),
     ),
-    Mutant("mdqr.linalg._matrix.plan:truncation", (Tests(_EXPM + _ROUNDED),), precisions=("dd",)),
-    Mutant("mdqr.linalg._matrix.expm:_data_bound", (Tests(_EXPM + _MOVED),), precisions=("dd",)),
+    Mutant(_MATRIX + "series.plan:truncation", (Tests(_EXPM + _ROUNDED),), precisions=("dd",)),
+    Mutant(_MATRIX + "series.exponential:moved", (Tests(_EXPM + _MOVED),), precisions=("dd",)),
+    Mutant(
+        _MATRIX + "refined.operators:Operator.bounded",
+        _OPERATORS,
+        "entries",
+        precisions=("dd",),
+    ),
 )

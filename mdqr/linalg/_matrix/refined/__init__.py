@@ -1,0 +1,1 @@
+"""Solutions of equations of matrices, refined in limbs."""

@@ -1,0 +1,164 @@
+"""Polynomials of matrices by the scheme of Paterson and Stockmeyer, and bounds of their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+
+from mdqr._array.array import MDArray
+from mdqr._backend.protocol import Backend
+from mdqr._convert.arrays import scalar_to_limbs
+from mdqr._limbs import planes
+from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._matrix.given import first_limbs, frobenius
+from mdqr.linalg._matrix.series.plan import spectral_bound
+from mdqr.linalg._products.matmul import matmul
+from mdqr.linalg._spectral.disks import SLACK
+
+# What underflow of limbs takes from an entry of a product, a thousandfold, for each of its terms.
+LEAST = 2.0**-1064
+
+# Bounds of 2-norms and Frobenius norms of matrices.
+Norms = tuple[np.ndarray, np.ndarray]
+
+
+class Polynomial:
+    """A polynomial of degree ``width * rows`` of matrices ``(batch, n, n)``.
+
+    Parameters
+    ----------
+    backend : Backend
+        Where they live.
+    base : MDArray
+        The matrices.
+    coefficient : callable
+        Returns the coefficient of a power as a fraction.
+    width, rows : int
+        Powers up to `width` are computed, and as many sums of them as `rows`.
+    keep : bool
+        Whether factors are kept for `error`.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        base: MDArray,
+        coefficient: Callable[[int], Fraction],
+        width: int,
+        rows: int,
+        *,
+        keep: bool,
+    ) -> None:
+        self._coefficient, self._width, self._rows = coefficient, width, rows
+        kind = Kind(base.precision.limbs, base.is_complex)
+        powers = [base._like(kind.identity(backend.xp, base.shape)), base]
+        for k in range(2, width + 1):
+            powers.append(matmul(powers[k // 2], powers[k - k // 2]))
+        self._powers = powers if keep else []
+        self._sums: list[tuple[MDArray, MDArray, MDArray]] = []
+        blocks = _combined(backend, powers, coefficient, width, rows)
+        value = blocks[-1]
+        for block in blocks[-2::-1]:
+            product = matmul(value, powers[width])
+            following = base._like(backend.binary("add", product._block, block._block, kind=kind))
+            if keep:
+                self._sums.append((value, product, following))
+            value = following
+        self.value = value
+
+    def error(self) -> np.ndarray:
+        """Return bounds of the rounding errors in the Frobenius norm.
+
+        The polynomial of moduli bounds what the sums of powers and the rounding of the coefficients
+        add to the errors of products; a sum has an error of ``2 eps`` of its norm.
+        """
+        width, rows, eps = self._width, self._rows, self.value.precision.eps
+        n, none = self.value.shape[-1], np.zeros(len(self.value))
+        terms = [(spectral_bound(m), frobenius(m)) for m in map(first_limbs, self._powers)]
+        least = n * n * LEAST
+        errors: list[np.ndarray] = [none, none + least]
+        for k in range(2, width + 1):
+            i, j = k // 2, k - k // 2
+            errors.append(product_error(n, eps, terms[i], errors[i], terms[j], errors[j]))
+        sums: list[np.ndarray] = []
+        for j in range(rows):
+            last = width if j == rows - 1 else width - 1
+            added = none + least
+            for i in range(last + 1):
+                unit = (width + 12) * eps * terms[i][1]
+                added = added + abs(float(self._coefficient(j * width + i))) * (errors[i] + unit)
+            sums.append(added)
+        error = sums[-1]
+        for (value, product, following), added in zip(self._sums, sums[-2::-1], strict=True):
+            error = (
+                product_error(n, eps, norms(value), error, terms[width], errors[width])
+                + added
+                + 2 * eps * (frobenius(first_limbs(product)) + frobenius(first_limbs(following)))
+            )
+        return error
+
+
+def norms(x: MDArray) -> Norms:
+    """Return bounds of the 2-norms and Frobenius norms."""
+    native = first_limbs(x)
+    size = frobenius(native)
+    return spectral_bound(native) + 2.0**-50 * size, size
+
+
+def product_error(
+    n: int, eps: float, x: Norms, of_x: np.ndarray, y: Norms, of_y: np.ndarray
+) -> np.ndarray:
+    """Return bounds of the errors of computed products, in the Frobenius norm.
+
+    For computed X and Y with errors of norm e and f these are at most ``norm(X) f + e norm(Y) + e f
+    + (n + 8) eps norm(X, F) norm(Y, F)``, norms without F being 2-norms.
+    """
+    rounding = (n + 8) * eps * x[1] * y[1] + n**2 * LEAST
+    return np.asarray(SLACK * (x[0] * of_y + of_x * y[0] + of_x * of_y + rounding))
+
+
+def _combined(
+    backend: Backend,
+    powers: list[MDArray],
+    coefficient: Callable[[int], Fraction],
+    width: int,
+    rows: int,
+) -> list[MDArray]:
+    """Return the sums of `width` powers with their coefficients, one for each row of the scheme.
+
+    All are one product of a matrix of coefficients and the powers as rows; the last sum has the
+    power `width`, too.
+    """
+    x = powers[0]
+    limbs, xp = x.precision.limbs, planes.namespace(x._block)
+    factors = xp.asarray(_coefficients(coefficient, width, rows, limbs))
+    # Real and imaginary parts are columns of one real matrix.
+    parts = [(p.real, p.imag) if x.is_complex else (p,) for p in powers[: width + 1]]
+    block = xp.stack([xp.stack([part._block for part in pair], axis=1) for pair in parts], axis=1)
+    flat = block.reshape(limbs, width + 1, -1)
+    # Not through residues, which take longer for so few rows.
+    found = backend.matmul(factors, flat, kind=Kind(limbs, False))
+    sums = found.reshape(limbs, rows, *block.shape[2:])
+    return [
+        x._like(_complex_block(sums[:, j]) if x.is_complex else sums[:, j, 0]) for j in range(rows)
+    ]
+
+
+def _complex_block(sums: Block) -> Block:
+    """Return the block of complex values whose parts are an axis behind the limbs."""
+    return planes.namespace(sums).ascontiguousarray(sums.swapaxes(0, 1))
+
+
+@cache
+def _coefficients(
+    coefficient: Callable[[int], Fraction], width: int, rows: int, limbs: int
+) -> np.ndarray:
+    """Return the coefficients, rounded once, as a block ``(limbs, rows, width + 1)``."""
+    found = np.zeros((limbs, rows, width + 1))
+    for j in range(rows):
+        for i in range(width + (j == rows - 1)):
+            found[:, j, i] = scalar_to_limbs(coefficient(j * width + i), limbs)[0]
+    return found
