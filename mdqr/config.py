@@ -246,6 +246,7 @@ def _describe() -> dict[str, str]:
     variables = {name: os.environ.get(name) for name in ("MDQR_NUM_THREADS", "MDQR_CPU_LEVEL")}
     lines["environment"] = ", ".join(f"{k}={v}" for k, v in variables.items() if v) or "no MDQR_*"
     lines["gpu"] = _describe_gpu()
+    lines["kernels"] = _describe_kernels()
     return lines
 
 
@@ -262,3 +263,11 @@ def _describe_gpu() -> str:
     except Exception as error:  # a broken driver or installation raises many kinds
         return f"CuPy is installed, but finds no GPU: {error}"
     return f"{', '.join(names)}; CuPy {cupy.__version__}, CUDA {runtime.runtimeGetVersion()}"
+
+
+def _describe_kernels() -> str:
+    """Return the number, size and place of compiled kernels of GPUs."""
+    from mdqr._backend.cuda.runtime.cubins import kept
+
+    folder, count, size = kept()
+    return f"{count} compiled, {size / 2**20:.1f} MiB in {folder}" if count else "none compiled"

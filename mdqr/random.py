@@ -1,24 +1,24 @@
-"""Random arrays with every limb filled.
-
-Draws are made on the host, so that a seed gives the same limbs on every device.
-"""
+"""Random arrays with every limb filled, of the same limbs for a seed on every device."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from math import prod
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 import numpy as np
 import numpy.random  # NumPy imports it at its first use, which may be when memory is short
 
+from mdqr._backend import draws
 from mdqr._core.base import ArrayBase
 from mdqr._core.dtypes import DType
 from mdqr._docstrings import documented
 from mdqr._errors import shown
 from mdqr._functions import creation, filled
 from mdqr._limbs import planes as _limbs
-from mdqr._limbs.device import place
+from mdqr._limbs.device import check_device
+from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr._typing import PrecisionLike
 
@@ -32,7 +32,6 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-_WORD = 53
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -124,17 +123,13 @@ def uniform(
     target = filled.required(precision, "random.uniform", dtype)
     generator = _generator(rng)
 
-    def draw(values: tuple[int, ...]) -> np.ndarray:
-        words = generator.integers(0, 2**_WORD, size=(target.limbs, *values), dtype=np.int64)
-        return _limbs.renormalize(_weighted(words))
-
     def scale(unit: MDArray, first: MDArray, last: MDArray) -> MDArray:
         width = last - first
         if not _limbs.namespace(width._block).isfinite(width._block).all():
             raise OverflowError("the ends and their difference must be finite")
         return _scaled(unit, width, first)
 
-    return _drawn(draw, shape, target, dtype, device, (low, high), scale)
+    return _drawn("uniform", generator, shape, target, dtype, device, (low, high), scale)
 
 
 @overload
@@ -205,21 +200,12 @@ def normal(
     target = filled.required(precision, "random.normal", dtype)
     generator = _generator(rng)
 
-    def draw(values: tuple[int, ...]) -> np.ndarray:
-        planes = np.empty((target.limbs, *values))
-        planes[0] = generator.standard_normal(values)
-        words = generator.integers(0, 2**_WORD, size=(target.limbs - 1, *values), dtype=np.int64)
-        # The first word is signed: the tail lies between minus and plus half an ulp.
-        words[:1] -= 2 ** (_WORD - 1)
-        planes[1:] = _weighted(words) * np.spacing(np.abs(planes[0]))
-        return _limbs.renormalize(planes)
-
     def stretch(standard: MDArray, shift: MDArray, width: MDArray) -> MDArray:
         if (width < 0).any():
             raise ValueError("scale, the standard deviation, must not be negative")
         return _scaled(standard, width, shift)
 
-    return _drawn(draw, shape, target, dtype, device, (loc, scale), stretch)
+    return _drawn("normal", generator, shape, target, dtype, device, (loc, scale), stretch)
 
 
 def _generator(rng: Any) -> np.random.Generator:
@@ -235,14 +221,26 @@ def _generator(rng: Any) -> np.random.Generator:
         ) from None
 
 
-def _weighted(words: np.ndarray) -> np.ndarray:
-    """Return words of 53 bits as doubles: word i counts in units of ``2**(-53 * (i + 1))``."""
-    powers = -_WORD * np.arange(1, words.shape[0] + 1)
-    return np.ldexp(words.astype(np.float64), powers.reshape(-1, *(1,) * (words.ndim - 1)))
+def _standard(
+    name: str, keys: list[draws.Key], shape: tuple[int, ...], limbs: int, device: str | None
+) -> Block:
+    """Return a block of standard values, of two keys a complex one, made where it will live."""
+    number = check_device(device)
+    if number is None:
+        make = draws.DRAWS[name]
+        parts = [make(key, prod(shape), limbs).reshape(limbs, *shape) for key in keys]
+        return np.stack(parts) if len(parts) > 1 else parts[0]
+    from mdqr._backend.cuda.backend import backend
+
+    calls = backend()
+    with calls.xp.cuda.Device(number):
+        parts = [calls.draw(name, key, shape, limbs) for key in keys]
+        return calls.xp.stack(parts) if len(parts) > 1 else parts[0]
 
 
 def _drawn(
-    draw: Callable[[tuple[int, ...]], np.ndarray],
+    name: str,
+    generator: np.random.Generator,
     shape: Any,
     precision: Precision,
     dtype: Any,
@@ -255,8 +253,9 @@ def _drawn(
     values = tuple(shape) if np.iterable(shape) else (shape,)
     _limbs.check_axes(len(values), is_complex)
     with filled.memory_guard(values, precision, is_complex, device):
-        block = np.stack([draw(values), draw(values)]) if is_complex else draw(values)
-        standard = ArrayBase._wrap(place(block, device), precision, is_complex)
+        keys = generator.integers(0, 2**64 - 1, (2, 2), np.uint64, endpoint=True).tolist()
+        block = _standard(name, keys[: 1 + is_complex], values, precision.limbs, device)
+        standard = ArrayBase._wrap(block, precision, is_complex)
         if _is_number(given[0], 0) and _is_number(given[1], 1):
             return standard
         first, second = (

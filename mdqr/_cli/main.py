@@ -1,4 +1,4 @@
-"""The command line: ``mdqr info``, ``lstsq``, ``fit``, ``series`` and ``solve``."""
+"""The command line: ``mdqr info``, ``lstsq``, ``fit``, ``series``, ``solve``, ``compile``."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from typing import Any, NoReturn, TextIO
 import numpy as np
 
 import mdqr
+from mdqr._backend.cuda.runtime import cubins
+from mdqr._backend.cuda.runtime.ahead import compile_kernels
 from mdqr._cli import curve as fit_command
 from mdqr._cli import curve_report
 from mdqr._cli import options as lstsq_options
@@ -34,6 +36,10 @@ _NO_ANSWER = 1
 _INTERRUPTED = 130
 
 _DESCRIPTION = "Least squares, fits, series and polynomial systems, beyond float64."
+_COMPILE = """\
+Compile the kernels that functions of linear algebra launch on a GPU, and keep them on disk: first
+calls take seconds otherwise. What is there already is left. Other kernels are compiled when they
+are first used."""
 _EXIT = "Exit code: 0, or 1 if there is no answer, 2 for bad input."
 
 
@@ -152,7 +158,30 @@ def _parser() -> argparse.ArgumentParser:
     )
     systems.set_defaults(run=_solve)
     solve_command.add_options(systems)
+    _add_compile(commands)
     return parser
+
+
+def _add_compile(commands: Any) -> None:
+    parser = commands.add_parser(
+        "compile", help="compile the kernels of a GPU", description=_COMPILE, epilog=_EXIT
+    )
+    parser.set_defaults(run=_compile)
+    parser.add_argument(
+        "functions", metavar="FUNCTION", nargs="*", help="such as qr or lstsq; default: all"
+    )
+    parser.add_argument(
+        "--device",
+        metavar="DEVICE",
+        default="cuda",
+        help="cuda, cuda:1, or an architecture such as sm_90, which needs no GPU; default: cuda",
+    )
+    parser.add_argument(
+        "--precision",
+        choices=[precision.name for precision in PRECISIONS],
+        action="append",
+        help="of the results, may be given several times; default: all",
+    )
 
 
 def _info(options: argparse.Namespace) -> int:
@@ -232,6 +261,15 @@ def _solve(options: argparse.Namespace) -> int:
     if options.output is not None:
         solve_command.write(options.output, found)
         _say(f"\nwritten to {printable(str(options.output))}\n", sys.stdout)
+    return 0
+
+
+def _compile(options: argparse.Namespace) -> int:
+    limbs = {as_precision(name).limbs for name in options.precision or ()}
+    with Bar() as bar:
+        made, there = compile_kernels(options.functions, limbs, options.device, bar)
+    folder = printable(str(cubins.folder()))
+    _say(f"{made} kernels compiled, {there} were there: {folder}\n", sys.stdout)
     return 0
 
 

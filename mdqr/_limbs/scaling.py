@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mdqr._limbs.folds import axes_of, fold, is_all, total
 from mdqr._limbs.planes import Block, namespace
 
 # The exponent of zeros, below all others in any scale.
@@ -23,7 +24,7 @@ def leading(block: Block, is_complex: bool) -> Block:
 
 def finite(block: Block, is_complex: bool) -> Block:
     """Return whether every value is finite, a 0-d bool."""
-    return namespace(block).isfinite(block[:, 0] if is_complex else block[0]).all()
+    return is_all(namespace(block).isfinite(block[:, 0] if is_complex else block[0]))
 
 
 def magnitude_bits(block: Block, is_complex: bool) -> Block:
@@ -78,8 +79,8 @@ def norms(x: Block, axis: int | tuple[int, ...], *, keepdims: bool = False) -> B
     xp, size = np if isinstance(x, np.ndarray) else namespace(x), abs(x)
     top = largest(size, axis, 0.0, keepdims=True)
     exponent = xp.frexp(xp.where(xp.isfinite(top), top, 0.0))[1]
-    total = (xp.ldexp(size, -exponent) ** 2).sum(axis=axis, keepdims=True)
-    found = xp.ldexp(xp.sqrt(total), exponent)
+    squares = total(xp.ldexp(size, -exponent) ** 2, axis, keepdims=True)
+    found = xp.ldexp(xp.sqrt(squares), exponent)
     return found if keepdims else found.squeeze(axis=axis)
 
 
@@ -98,10 +99,11 @@ def largest(
     CuPy's maximum has no `initial`, and refuses arrays without entries.
     """
     if values.size:
+        if not isinstance(values, np.ndarray):
+            return fold("max", values, axis, keepdims=keepdims)
         found = values.max(axis=axis, keepdims=keepdims)
         return np.asarray(found) if isinstance(found, np.generic) else found
-    axes = range(values.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
-    reduced = {i % values.ndim for i in axes}
+    reduced = axes_of(values.ndim, axis)
     kept = [
         1 if i in reduced else length
         for i, length in enumerate(values.shape)

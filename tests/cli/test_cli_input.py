@@ -9,10 +9,12 @@ import re
 import subprocess
 import sys
 import time
+import types
 
 import pytest
 from cli_runs import LONGLEY, ROOT, write
 
+from mdqr._backend.cuda.runtime import cubins
 from mdqr._cli import main
 from mdqr._precision import PRECISIONS
 from mdqr._progress import Bar
@@ -247,6 +249,44 @@ def test_info(run):
         assert re.search(row, out, re.MULTILINE)
     assert re.search(r"^cpu .*level \w+, \d+ threads", out, re.MULTILINE)
     assert re.search(r"^gpu ", out, re.MULTILINE)
+    assert re.search(r"^kernels +(none|\d+) compiled", out, re.MULTILINE)
+
+
+def test_kernels_are_compiled_for_an_architecture(run, monkeypatch, tmp_path):
+    nvrtc = types.SimpleNamespace(getVersion=lambda: (13, 0))
+    cupy = types.SimpleNamespace(cuda=types.SimpleNamespace(nvrtc=nvrtc))
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    asked = []
+
+    class Cubins:
+        architectures = (80, 90)
+
+        def __init__(self, library):
+            pass
+
+        def expect(self, modules, target):
+            asked.append((len(modules), target.arch))
+            return [types.SimpleNamespace(result=lambda: None)] * (len(modules) - 1)
+
+    monkeypatch.setattr(cubins, "Cubins", Cubins)
+    monkeypatch.setenv("CUPY_CACHE_DIR", str(tmp_path))
+    code, out, err = run("compile", "--device", "sm_89", "--precision", "dd", "qr", "svd")
+    assert (code, err) == (0, "")
+    count, arch = asked[0]
+    assert arch == "sm_80"
+    assert out == f"{count - 1} kernels compiled, 1 were there: {tmp_path / 'mdqr'}\n"
+    run("compile", "--device", "sm_90")
+    assert asked[1][0] > count
+    assert asked[1][1] == "sm_90"
+
+
+def test_kernels_of_no_function_and_no_device(run, no_cupy):
+    code, _, err = run("compile", "sqrt")
+    assert code == 2
+    assert "sqrt is none of the functions with kernels: cholesky," in err
+    code, _, err = run("compile", "qr")
+    assert code == 1
+    assert 'pip install "mdqr[cuda13]"' in err
 
 
 def test_as_a_module():

@@ -81,9 +81,9 @@ def test_no_further_round_follows_a_doubtful_estimate(monkeypatch):
 def test_a_matrix_of_a_batch_is_decided_once(call, monkeypatch):
     """Doubtful matrices were factored early, and once more for what that had found."""
     n, batch = 12, 6
-    a = mdqr.random.normal((batch, n, n), precision=mdqr.dd, rng=5)
-    # Every second one is near singular: a column is within about 2^-95 of another.
-    a[::2, :, -1:] = a[::2, :, :1] + a[::2, :, -1:] * 2.0**-95
+    a = mdqr.random.normal((batch, n, n), precision=mdqr.dd, rng=8)
+    # Every second one is near singular: a column is within about 2^-97 of another.
+    a[::2, :, -1:] = a[::2, :, :1] + a[::2, :, -1:] * 2.0**-97
     b = np.ones((n, 1))
     alone = [lstsq(each, b) for each in a]
     factored, asked, decide = [], [], Problem.decided

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
+from mdqr._backend.cuda.draws import Draws
 from mdqr._backend.cuda.elementwise import Elementwise
 from mdqr._backend.cuda.factor.balance import Balance
 from mdqr._backend.cuda.factor.elimination import Eliminations
@@ -13,23 +14,29 @@ from mdqr._backend.cuda.factor.reflect import Reflections
 from mdqr._backend.cuda.factor.small import SmallSystems
 from mdqr._backend.cuda.factor.triangular import Triangles
 from mdqr._backend.cuda.factor.window import Windows
+from mdqr._backend.cuda.floats.fold import fold
 from mdqr._backend.cuda.held import HeldLimbs
 from mdqr._backend.cuda.products.exact import ExactProducts
 from mdqr._backend.cuda.reductions import Reductions
 from mdqr._backend.cuda.runtime.kernels import CupyKernels
 from mdqr._backend.cuda.series.order import SeriesOrders
+from mdqr._limbs.folds import use_on_device
+from mdqr._limbs.planes import Kind
 
 
 @cache
 def backend() -> CudaBackend:
     """Return the only instance."""
-    return CudaBackend(CupyKernels())
+    kernels = CupyKernels()
+    use_on_device(partial(fold, kernels))
+    return CudaBackend(kernels)
 
 
 class CudaBackend(
     Elementwise,
     Reductions,
     Balance,
+    Draws,
     Eliminations,
     ExactProducts,
     HeldLimbs,
@@ -43,6 +50,11 @@ class CudaBackend(
     """NVIDIA GPUs; see `mdqr._backend.protocol.Backend` for what each call computes."""
 
     name = "cuda"
+
+    def expect(self, function: str, kind: Kind) -> None:
+        """Start to compile the kernels of a function of linear algebra for results of `kind`."""
+        if isinstance(self.kernels, CupyKernels):
+            self.kernels.expect(function, kind)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return the name of the only instance, so that copies and pickles are that instance."""

@@ -18,6 +18,7 @@ import numpy as np
 from mdqr._backend.blocks import from_native, native_abs, to_native, turned
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
+from mdqr._limbs.folds import total
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._inverse import split
 from mdqr.linalg._inverse.split import Halves
@@ -203,13 +204,14 @@ class Operand:
         if self.is_square:
             return scaling.largest(self._rows(size), -2, 0.0, keepdims=True)
         # The 2-norm is at most the geometric mean of the other two.
-        rows = self.size @ size.sum(axis=-1, keepdims=True)
-        columns = self.size.sum(axis=-2, keepdims=True) @ size
-        rows, columns = rows.max(axis=-2, keepdims=True), columns.max(axis=-1, keepdims=True)
+        rows = self.size @ total(size, -1, keepdims=True)
+        columns = total(self.size, -2, keepdims=True) @ size
+        rows = scaling.largest(rows, -2, 0.0, keepdims=True)
+        columns = scaling.largest(columns, -1, 0.0, keepdims=True)
         return rows**0.5 * columns**0.5
 
     def _rows(self, size: Block) -> Block:
-        return size @ self.size.sum(axis=-1, keepdims=True)
+        return size @ total(self.size, -1, keepdims=True)
 
     @cached_property
     def halves(self) -> Halves:
@@ -252,7 +254,7 @@ class Operand:
     def measured(self, x: Block, p: Block, plan: Plan) -> ApproximateInverse:
         """Return X of square matrices with bounds of what it leaves, from its `product` `p`."""
         xp = self.backend.xp
-        left = xp.abs(xp.eye(self.columns) - p).sum(axis=-1, keepdims=True)
+        left = total(xp.abs(xp.eye(self.columns) - p), -1, keepdims=True)
         # The last term is for the rounding of p, and what underflows in it.
         rows = (left + plan.off + 4 * U * (1 + left)) * UP
         rate, seen = (scaling.largest(y, -2, 0.0, keepdims=True) for y in (rows, left))
@@ -344,11 +346,11 @@ def constant(kind: Kind, terms: int) -> float:
 
 
 def _frobenius(xp: ModuleType, x: Block) -> Block:
-    return (xp.abs(x) ** 2).sum(axis=(-2, -1), keepdims=True) ** 0.5
+    return total(xp.abs(x) ** 2, (-2, -1), keepdims=True) ** 0.5
 
 
 def _frobenius_of_rows(xp: ModuleType, x: Block) -> Block:
-    return (xp.abs(x) ** 2).sum(axis=-1, keepdims=True) ** 0.5
+    return total(xp.abs(x) ** 2, -1, keepdims=True) ** 0.5
 
 
 def largest_singular_value(xp: ModuleType, a: Block) -> Block:

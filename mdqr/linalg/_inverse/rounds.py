@@ -20,6 +20,7 @@ import numpy as np
 from mdqr._backend.blocks import from_native, one_by_one, turned
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
+from mdqr._limbs.folds import fold, is_all
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._inverse import split
@@ -286,7 +287,7 @@ def _inverse(operand: Operand, p: Block, checks: Checks, *, shifts: bool = False
     gram = split.multiplied(operand.backend, turned(p), p)
     lower = _or_nan(xp, xp.linalg.cholesky, gram)
     regular = _is_regular(lower)
-    if not checks.settle(regular.all())[0]:
+    if not checks.settle(is_all(regular))[0]:
         shifted = _shifted(xp, gram) if shifts else None
         sound = None if shifted is None else checks.settle(xp.isfinite(shifted).all())[0]
         other = shifted if sound else _lower_by_qr(xp, p)
@@ -303,7 +304,7 @@ def _inverse_nearby(operand: Operand, p: Block, checks: Checks) -> Block:
 def _is_regular(lower: Block) -> Block:
     """Return whether Cholesky factors show more than rounding errors, a bool for each."""
     diagonal = planes.diagonal(lower).real
-    return diagonal.min(axis=-1) >= _REGULAR * diagonal.max(axis=-1)
+    return fold("min", diagonal, -1) >= _REGULAR * fold("max", diagonal, -1)
 
 
 def _shifted(xp: ModuleType, gram: Block) -> Block:

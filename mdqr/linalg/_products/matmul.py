@@ -17,6 +17,7 @@ from mdqr._progress import Progress, Report, Reporter, with_report
 from mdqr._typing import MatmulMethod, PrecisionLike
 from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared import tuning
+from mdqr.linalg._shared.first_calls import expect
 from mdqr.linalg._shared.operands import (
     Inputs,
     broadcast_batch,
@@ -118,6 +119,7 @@ def matmul(
         return with_report(matmul, locals())
     if method not in _METHODS:
         raise ValueError(f'matmul: method must be "auto", "direct" or "exact"; got {shown(method)}')
+    expect("matmul", a, precision)
     numbers = _numbers(devices, method, on_host(a, b))
     inputs = gather(a, b, precision=precision, trimmed=on_host(a, b))
     left, right = inputs.shape(0), inputs.shape(1)

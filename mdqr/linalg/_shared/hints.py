@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
+from mdqr.linalg._shared.first_calls import expect
+
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -62,6 +64,8 @@ def takes_hints(function: Callable[_P, _R]) -> Callable[_P, _R]:
                 if word in options:
                     raise TypeError(f"{name}: lower and {word} say the same: give one of them")
                 options[word] = converted(options.pop("lower"))
+        if arguments:
+            expect(name, arguments[0], options.get("precision"))
         return function(*arguments, **options)
 
     return call

@@ -11,6 +11,7 @@ import numpy as np
 from mdqr._backend.blocks import native_abs
 from mdqr._errors import place_of_least, warn_of_precision
 from mdqr._limbs import planes, scaling
+from mdqr._limbs.folds import is_all, is_any
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._shared.digits import digits_within
@@ -182,7 +183,7 @@ class Answer:
         field, found = system.kind.is_complex, []
         for block, powers in pairs:
             near, own = system.backend.balance_columns(block, None, is_complex=field)
-            held = (scaling.magnitude_bits(near, field) != 0).any(axis=-2)
+            held = is_any(scaling.magnitude_bits(near, field), -2)
             found.append((near, xp.where(held, -own - powers, scaling.ABSENT)))
         unit = reduce(xp.maximum, [exponents for _, exponents in found])
         shifts = [(near, (own - unit)[..., None, :]) for near, own in found]
@@ -290,7 +291,7 @@ def _unknowns(system: System, parts: list[Part], answer: Precision) -> Unknowns:
     relative = xp.where(xp.isnan(relative), xp.inf, relative * _UP)
     bound = xp.where(xp.isnan(bound), xp.inf, bound * _UP)
     kept = xp.isfinite(size) & (relative <= _PROMISED * answer.eps)
-    return Unknowns(x, bound, relative, kept.all(axis=(-2, -1)))
+    return Unknowns(x, bound, relative, is_all(kept, (-2, -1)))
 
 
 def _lost(system: System, block: Block, shifted: Block, shift: Block) -> Block | float:
@@ -302,7 +303,7 @@ def _lost(system: System, block: Block, shifted: Block, shift: Block) -> Block |
     same = system.backend.ldexp(shifted, -shift, is_complex=field) == block
     # Half of 2^-1074 of each limb, in both parts of a complex value.
     most = planes.limb_count(block, field) * _SMALLEST
-    return xp.where(same.all(axis=tuple(range(system.kind.lead))), 0.0, most)
+    return xp.where(is_all(same, tuple(range(system.kind.lead))), 0.0, most)
 
 
 def moduli(x: Block, is_complex: bool) -> Block:

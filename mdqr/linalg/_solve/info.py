@@ -13,6 +13,7 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._errors import DataPrecisionWarning, place_of_least, warn_of_precision
 from mdqr._limbs import planes, scaling
+from mdqr._limbs.folds import is_all, is_any
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
 from mdqr.linalg._shared.caller import Caller
@@ -285,9 +286,9 @@ def has_constant(a: Block, kind: Kind, rows: Block | None, checks: Checks) -> Bl
     if rows is None:
         first, same = a[..., :1, :], False
         # Mostly two rows tell.
-        near = (first == a[..., 1:2, :]).all(axis=(*front, -2))
-        if a.shape[-2] > 1 and not checks.settle(near.any())[0]:
-            return near.any(axis=-1)
+        near = is_all(first == a[..., 1:2, :], (*front, -2))
+        if a.shape[-2] > 1 and not checks.settle(is_any(near))[0]:
+            return is_any(near, -1)
     else:
         first = take_rows(a, rows.argmax(axis=-1)[..., None])
         same = ~rows[..., :, None]

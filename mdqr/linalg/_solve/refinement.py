@@ -19,6 +19,7 @@ import numpy as np
 
 from mdqr._backend.blocks import to_native
 from mdqr._limbs import planes, scaling
+from mdqr._limbs.folds import is_all, is_any, total
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._inverse.approximate_inverse import UP, ApproximateInverse
@@ -353,9 +354,9 @@ def _is_nearly_exact(refinement: Refinement, r: Block, error: Block) -> bool:
     root = refinement.weight_size**0.5
     r, moved = root * refinement.size(r), root * (refinement.a_size @ error)
     unit = xp.maximum(largest(r), largest(moved))[..., None, :]
-    least, most = (((size / unit) ** 2).sum(axis=-2) for size in (r, moved))
+    least, most = (total((size / unit) ** 2, -2) for size in (r, moved))
     least = least * eps
-    return bool(refinement.system.checks.settle((most > least).any())[0])
+    return bool(refinement.system.checks.settle(is_any(most > least))[0])
 
 
 def _corrected(
@@ -395,8 +396,8 @@ def _corrected(
         low = refinement.add(low, dx, limbs)
         # Of the sum, and of its rounding when x is rounded.
         error = error + 3.0 * own * refinement.size(low)
-        good, done = ((error <= 2.0**-bits * eps * size).all() for bits in (_ENOUGH, wanted))
-        stuck = done if before is None else done | ~(error < 0.5 * before).any()
+        good, done = (is_all(error <= 2.0**-bits * eps * size) for bits in (_ENOUGH, wanted))
+        stuck = done if before is None else done | ~is_any(error < 0.5 * before)
         good, stuck = system.checks.settle(good, stuck)
         if stuck:
             break

@@ -15,6 +15,7 @@ import numpy as np
 from mdqr._backend.blocks import native_abs
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
+from mdqr._limbs.folds import is_all
 from mdqr._limbs.planes import Block, Kind
 from mdqr._progress import Reporter
 from mdqr.linalg._factor import householder
@@ -376,7 +377,7 @@ def require_columns(caller: Caller, checks: Checks, bits: Block, line: str = "co
             f"{of_batch(tuple(batch))}" + ("; leave it out" if caller == LSTSQ else "")
         )
 
-    checks.require((largest != 0).all(), raise_error)
+    checks.require(is_all(largest), raise_error)
 
 
 def _what(caller: Caller) -> str:

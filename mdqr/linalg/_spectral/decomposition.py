@@ -10,6 +10,7 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._backend.blocks import from_native, native_abs, one_by_one, to_native
 from mdqr._limbs import planes, scaling
+from mdqr._limbs.folds import is_any, total
 from mdqr._limbs.planes import Block, Kind
 from mdqr._progress import Reporter
 from mdqr._typing import PrecisionLike
@@ -152,7 +153,7 @@ def _smaller_by_rows(inputs: Inputs, a: Block, near: bool) -> Block | None:
     if near:
         native = native_abs(a, field)
         squares = native * native
-        products = [xp.log2(squares.sum(axis=axis)).sum(axis=-1) for axis in (-1, -2)]
+        products = [total(xp.log2(total(squares, axis)), -1) for axis in (-1, -2)]
         turned = products[0] < products[1] - _ALIKE
     else:
         bits = scaling.magnitude_bits(a, field)
@@ -161,7 +162,7 @@ def _smaller_by_rows(inputs: Inputs, a: Block, near: bool) -> Block | None:
             lengths = scaling.exponents_of(sizes)
             products.append(xp.where(sizes > 0, lengths, 0).sum(axis=-1))
         turned = products[0] < products[1]
-    return turned[:, None, None] if fetch(turned.any())[0] else None
+    return turned[:, None, None] if fetch(is_any(turned))[0] else None
 
 
 def _triangle(
@@ -253,7 +254,7 @@ def _sorted(inputs: Inputs, found: Orthogonal, top: Block) -> tuple[Block, Block
     lengths[0] = xp.where(zero, 1.0, lengths[0])
     divisor = planes.complexify(lengths) if field else lengths
     units = backend.binary("divide", x, divisor, kind=kind)
-    if fetch(zero.any())[0]:
+    if fetch(is_any(zero))[0]:
         # What is orthogonal to the others takes the place of vectors of zeros.
         units = xp.where(zero, 0.0, units)
         q = _factored(inputs, units.swapaxes(-1, -2)).signed_q(int(units.shape[-2]))

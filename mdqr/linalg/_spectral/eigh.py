@@ -13,6 +13,7 @@ from mdqr._backend.blocks import from_native, one_by_one, to_native
 from mdqr._docstrings import documented
 from mdqr._errors import shown, warn_of_precision
 from mdqr._limbs import planes, scaling
+from mdqr._limbs.folds import fold, total
 from mdqr._limbs.planes import Block
 from mdqr._progress import Progress, Report, Reporter, with_report
 from mdqr._typing import PrecisionLike, Uplo
@@ -455,12 +456,13 @@ def _solved(inputs: Inputs, a: Block, report: Reporter | None = None) -> tuple[B
     a = backend.ldexp(a, -top[:, None, None], is_complex=field)
     values, start = one_by_one(xp.linalg.eigh, to_native(xp, a, field))
     # A power of two, at least twice the norm.
-    size = scaling.exponents_of(abs(values).max(axis=-1).view(np.int64)) + 1
+    size = scaling.exponents_of(fold("max", abs(values), -1).view(np.int64)) + 1
     shift = kind.identity(xp, a.shape[kind.lead :])
     shift = backend.ldexp(shift, size[:, None, None], is_complex=field)
     shifted = backend.binary("add", a, shift, kind=kind)
     start = from_native(xp, start.swapaxes(-1, -2), field)
-    (lost,) = fetch((abs(values) <= _LOST * abs(values).max(axis=-1, keepdims=True)).sum(axis=-1))
+    sizes = abs(values)
+    (lost,) = fetch(total(sizes <= _LOST * fold("max", sizes, -1, keepdims=True), -1))
     if (lost > 1).any():
         # LAPACK tells them not apart: singular vectors do.
         right: Any = of_tall(inputs, a, True, report).right

@@ -12,6 +12,7 @@ from stand_ins import ONE_BLOCK, STAND_INS
 from tensorcore_cases import emulated_engine
 
 from mdqr._backend.cuda.backend import CudaBackend
+from mdqr._backend.cuda.floats.fold import fold
 from mdqr._backend.cuda.floats.signs import sign_rows
 from mdqr._backend.cuda.runtime.device import GLOBAL_BLOCKS
 from mdqr._backend.cuda.runtime.kernels import Kernels
@@ -191,6 +192,8 @@ def call_tensorcore(kernels, n):
     engine.orthonormal(work, r, done=False)
     engine.reflector(work, r, engine.matrix(width, 1)[:, 0])
     sign_rows(kernels, np.zeros((n, width)), width, width)
+    for axis in (None, 0, 1):
+        fold(kernels, "sum", np.zeros((n, width)), axis, False)
 
 
 def launched(name):

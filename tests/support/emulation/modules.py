@@ -12,9 +12,11 @@ from tensorcore_cases import emulated_engine
 
 from emulation.kernels import EmulatedKernels
 from mdqr._backend.cuda.backend import CudaBackend
+from mdqr._backend.cuda.floats.fold import fold
 from mdqr._backend.cuda.floats.signs import sign_rows
 from mdqr._backend.cuda.runtime.device import Device
 from mdqr._backend.cuda.runtime.kernels import Module
+from mdqr._backend.draws import DRAWS
 from mdqr._backend.exact import EXTENT_WORDS
 from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY, EquationTerms, ProductGraph
 from mdqr._limbs.planes import Kind
@@ -160,9 +162,16 @@ def call_small(backend: CudaBackend) -> None:
         backend.lstsq_small(a, b, kind=Kind(2, False))
 
 
+def call_draws(backend: CudaBackend, limbs: int) -> None:
+    """Make the calls for random limbs."""
+    for name in DRAWS:
+        backend.draw(name, (1, 2), (9,), limbs)
+
+
 def call_floats(kernels: Recorder) -> None:
     """Make the calls for float matrices."""
     sign_rows(kernels, np.eye(3, 4), 3, 3)
+    fold(kernels, "max", np.eye(3), None, False)
 
 
 def call_tensorcore(kernels: Recorder) -> None:
@@ -189,6 +198,7 @@ def modules_of(device: Device) -> dict[Module, dict[str, int]]:
     recorder = Recorder(device)
     backend = CudaBackend(recorder)
     for precision in PRECISIONS:
+        call_draws(backend, precision.limbs)
         for is_complex in (False, True):
             call_everything(backend, precision.limbs, is_complex)
             call_series(backend, precision.limbs, is_complex)

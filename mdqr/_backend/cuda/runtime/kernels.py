@@ -2,8 +2,7 @@
 
 A kernel takes one struct of 64-bit fields by value (`kernels/cuda/device/device.hpp`):
 `Kernels.launch` gets it as one int64 array. A module holds one source file for one limb count and
-field; it is compiled on first use and cached on disk by CuPy, under a key with the digest of all
-headers.
+field; it is compiled on first use and kept on disk, see `cubins`.
 """
 
 from __future__ import annotations
@@ -21,13 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdqr._backend.blocks import broadcast_shapes
+from mdqr._backend.cuda.runtime import calls
+from mdqr._backend.cuda.runtime.cubins import Cubins, Target, arch_of, library
+from mdqr._backend.cuda.runtime.cubins import Module as Module
 from mdqr._backend.cuda.runtime.device import GLOBAL_BLOCKS, Device, Workspace
 from mdqr._backend.cuda.runtime.graphs import Graphs
 from mdqr._backend.cuda.vendor.cublas import LOWER, NON_UNIT, NUMBERS, Cublas, N, Numbers, cublas
 from mdqr._backend.cuda.vendor.cusolver import Reflectors as LibraryReflectors
 from mdqr._backend.cuda.vendor.cusolver import cusolver
 from mdqr._backend.protocol import Reflectors
-from mdqr._backend.sources import digest, kernels_folder
 from mdqr._limbs.planes import Block, Kind
 from mdqr._limbs.rounding_mode import require_nearest
 
@@ -35,23 +36,8 @@ from mdqr._limbs.rounding_mode import require_nearest
 _PLAIN_SHARED = 48 * 1024
 # A compilation is announced after so many seconds.
 _PATIENCE = 1.0
-
-FLAGS = ("-std=c++17", "--fmad=false")
-
-
-class Module(NamedTuple):
-    """The source of a module: ``kernels/cuda/<source>.cu`` and its macros."""
-
-    source: str
-    kind: Kind
-    defines: tuple[str, ...] = ()
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """The macros as compiler options."""
-        limbs, is_complex = self.kind
-        names = (f"MDQR_LIMBS={limbs}", f"MDQR_COMPLEX={int(is_complex)}", *self.defines)
-        return tuple(f"-D{name}" for name in names)
+# Attributes of functions, of CUDA's driver.
+_SHARED_BYTES, _MOST_DYNAMIC_SHARED_BYTES = 1, 8
 
 
 class Launch(NamedTuple):
@@ -262,21 +248,33 @@ class CupyKernels(Kernels):
         self.plans: dict[Hashable, object] = {}
         self.limit: Device | None = None
         self._devices: dict[int, Device] = {}
-        self._modules: dict[tuple[Module, tuple[str, ...]], Any] = {}
+        self._modules: dict[tuple[Module, int, Target], Any] = {}
+        self._early: dict[tuple[Module, int, Target], Any] = {}
         self._functions: dict[tuple[Module, str, int, Device | None], Any] = {}
+        self._expected: set[Hashable] = set()
         self._memory: dict[int, int] = {}
         self._constants: dict[tuple[int, Hashable], Block] = {}
         self.graphs = Graphs(cupy)
 
     @cached_property
-    def _options(self) -> tuple[str, ...]:
-        folder = kernels_folder()
-        return (*FLAGS, f"-I{folder / 'include'}", f"-I{folder / 'cuda'}")
+    def cubins(self) -> Cubins:
+        """The machine code of modules, by the compiler that CuPy uses."""
+        self.xp.cuda.nvrtc.getVersion()  # loads it
+        return Cubins(library())
 
-    @cached_property
-    def _digest(self) -> str:
-        # In the source, and so in the key of CuPy's disk cache: a changed header is recompiled.
-        return digest(kernels_folder(), "include") + digest(kernels_folder(), "cuda")
+    @property
+    def target(self) -> Target:
+        """The target of modules for the current device."""
+        capability, planned = self._device().capability, self.device.capability
+        older = () if planned == capability else ("-DMDQR_CAPABILITY={}{}".format(*planned),)
+        return Target(arch_of(capability, self.cubins.architectures), older)
+
+    def expect(self, function: str, kind: Kind) -> None:
+        """Start to compile what a function launches for results of `kind`, once for each device."""
+        call = function, kind, self.xp.cuda.runtime.getDevice(), self.limit
+        if call not in self._expected:
+            self._expected.add(call)
+            self.cubins.expect(calls.modules_of(function, kind), self.target, quick=True)
 
     @property
     def device(self) -> Device:
@@ -394,7 +392,7 @@ class CupyKernels(Kernels):
             key = (module, name, device, self.limit)
             function = self._functions.get(key)
             if function is None:
-                function = self._functions.setdefault(key, self._function(module, name))
+                function = self._function(module, name)
             argument = ctypes.c_void_p(base + arguments.itemsize * part.start)
             sizes = (*grid, *(1,) * (3 - len(grid)), threads, 1, 1, shared, stream)
             if cooperative:
@@ -404,25 +402,33 @@ class CupyKernels(Kernels):
 
     def _function(self, module: Module, name: str) -> Any:
         """Return the function of a module on the current device, compiling it if need be."""
-        device = self.device
-        older = device.capability != self._device().capability
-        options = ("-DMDQR_CAPABILITY={}{}".format(*device.capability),) if older else ()
-        if (module, options) not in self._modules:
-            text = (kernels_folder() / "cuda" / f"{module.source}.cu").read_text()
-            compiled = self.xp.RawModule(
-                code=f"// {self._digest}\n{text}",
-                options=self._options + module.options + options,
-                backend="nvrtc",
-            )
-            self._modules.setdefault((module, options), compiled)
+        cuda = self.xp.cuda
+        number, target = cuda.runtime.getDevice(), self.target
+        place = module, number, target
+        function = self._loaded(*place).get_function(name)
+        own = cuda.driver.funcGetAttribute(_SHARED_BYTES, function.ptr)
+        most = self.device.shared - own
+        if most > _PLAIN_SHARED:
+            cuda.driver.funcSetAttribute(function.ptr, _MOST_DYNAMIC_SHARED_BYTES, most)
+        if place in self._modules:
+            self._functions.setdefault((module, name, number, self.limit), function)
+        return function
+
+    def _loaded(self, module: Module, number: int, target: Target) -> Any:
+        """Return a module on the current device; code for first calls until better is ready."""
+        place = module, number, target
+        found, early = self._modules.get(place), self._early.get(place)
+        if found is not None:
+            return found
+        if early is not None and not self.cubins.file(module, target).exists():
+            return early
         note = threading.Timer(_PATIENCE, _announce, [module])
         note.start()
         try:
-            kernel = self._modules[module, options].get_function(name)
-            kernel.compile()
+            code, is_kept = self.cubins.get(module, target)
         finally:
             note.cancel()
-        most = device.shared - kernel.attributes["shared_size_bytes"]
-        if most > _PLAIN_SHARED:
-            kernel.max_dynamic_shared_size_bytes = most
-        return kernel.kernel
+        loaded = self.xp.cuda.function.Module()
+        loaded.load(code)
+        # Early code stays: recorded work may launch it.
+        return (self._modules if is_kept else self._early).setdefault(place, loaded)

@@ -29,6 +29,7 @@ import numpy as np
 
 from mdqr._backend.blocks import to_native
 from mdqr._limbs import planes, scaling
+from mdqr._limbs.folds import is_any, total
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._factor.condition import Condition
@@ -215,7 +216,7 @@ def orthogonal(system: System, r: Scaled, condition: np.ndarray) -> Scaled:
         return r
     block, before = r.block, np.inf
     while True:
-        if not system.checks.settle(_part(system, block, condition)[1].any())[0]:
+        if not system.checks.settle(is_any(_part(system, block, condition)[1]))[0]:
             break
         # In float64 that may be rounding errors.
         gradient = system.gradient([], block)
@@ -243,8 +244,8 @@ def _part(
         found = a.swapaxes(-1, -2) @ weighted.conj()
     else:
         found = to_native(xp, gradient, field)
-    part = xp.asarray(condition)[..., None] * (abs(found) ** 2).sum(axis=-2) ** 0.5
-    return part, part > _PART * (r.conj() * weighted).real.sum(axis=-2) ** 0.5
+    part = xp.asarray(condition)[..., None] * total(abs(found) ** 2, -2) ** 0.5
+    return part, part > _PART * total((r.conj() * weighted).real, -2) ** 0.5
 
 
 @dataclass

@@ -19,6 +19,7 @@ import numpy as np
 from mdqr._backend.blocks import native_abs, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
+from mdqr._limbs.folds import total
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr._progress import Reporter, Steps
@@ -288,7 +289,7 @@ def _turns(xp: Any, pairs: _Products, tolerance: float, kind: Kind) -> _Turns:
     # What is not a number is no angle.
     angle = xp.where(active, xp.fmin(angle, 1.0), 0.0)
     largest = fetch(
-        scaling.largest(angle.sum(axis=-1), None, 0.0),
+        scaling.largest(total(angle, -1), None, 0.0),
         scaling.largest(xp.where(turned, cosine, 0.0), None, 0.0),
     )
     return _Turns(active, *map(float, largest))
@@ -332,7 +333,7 @@ def _small_turns(
         added = xp.where(active, native_abs(half, field), products)
         angle = _symmetric(xp, xp.where(both, added / pairs.moduli, 0.0))
         planes.diagonal(angle)[...] = 0.0
-        (second,) = fetch(scaling.largest(angle.sum(axis=-1), None, 0.0))
+        (second,) = fetch(scaling.largest(total(angle, -1), None, 0.0))
         # Of nearly equal lengths it may be more than W.
         if second <= size:
             gram, active, left = whole, both, 4 * (size * size + float(second)) * turns.cosine

@@ -1,0 +1,78 @@
+"""Kernels compiled before a call needs them, also for devices that this machine has not."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from mdqr._backend.cuda.runtime import calls, cubins
+from mdqr._backend.cuda.runtime.device import Device
+from mdqr._limbs.device import check_device
+from mdqr._progress import Reporter
+
+_ARCHITECTURE = re.compile(r"sm_(\d+)(\d)")
+
+
+def compile_kernels(
+    names: Sequence[str], limbs: Collection[int], device: str, report: Reporter
+) -> tuple[int, int]:
+    """Compile what functions of linear algebra launch, and keep it on disk.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Functions; all of them if it is empty.
+    limbs : collection of int
+        Limb counts of results; all of them if it is empty.
+    device : str
+        "cuda", "cuda:k", or an architecture such as "sm_90".
+    report : callable
+        Called with the number of compiled modules.
+
+    Returns
+    -------
+    tuple of int
+        The number of compiled modules, and of those that were on disk.
+
+    Raises
+    ------
+    ValueError
+        If a device or a function is unknown.
+    ImportError
+        If CuPy is missing.
+    RuntimeError, OSError
+        If NVRTC is missing, or a file cannot be written.
+    """
+    known = calls.functions()
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{name} is none of the functions with kernels: {', '.join(known)}")
+    modules = calls.modules_for(names or known, limbs)
+    capability = _capability(device)
+    made = cubins.Cubins(cubins.library())
+    jobs = made.expect(modules, cubins.Target(cubins.arch_of(capability, made.architectures)))
+    for done, job in enumerate(jobs):
+        report("compiling", done, len(jobs))
+        job.result()
+    return len(jobs), len(modules) - len(jobs)
+
+
+def _capability(device: str) -> tuple[int, int]:
+    """Return the compute capability of a device, with the compiler loaded."""
+    try:
+        cupy: Any = importlib.import_module("cupy")
+    except ImportError as error:
+        raise ImportError(
+            "kernels are compiled by way of CuPy: install it with "
+            '`pip install "mdqr[cuda12]"` or `pip install "mdqr[cuda13]"`'
+        ) from error
+    cupy.cuda.nvrtc.getVersion()
+    found = _ARCHITECTURE.fullmatch(device)
+    if found:
+        return int(found[1]), int(found[2])
+    number = check_device(device)
+    if number is None:
+        raise ValueError(f"kernels are for cuda, cuda:k or an architecture; got {device}")
+    return Device.of(cupy.cuda.runtime.getDeviceProperties(number)).capability
