@@ -11,7 +11,7 @@ new C-contiguous blocks unless ``out`` is given. Shapes are checked by the calle
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from types import ModuleType
 from typing import NamedTuple, Protocol, cast
 
@@ -118,6 +118,17 @@ class Backend(Protocol):
 
     name: str  # "cpu" or "cuda"
     xp: ModuleType  # numpy or cupy
+
+    def recorded(
+        self, key: Hashable, operands: Sequence[Block], work: Callable[..., list[Block]]
+    ) -> list[Block]:
+        """Return ``work(backend, *operands)``, new arrays.
+
+        Work that comes again with the same key and operands of the same shapes may be recorded, and
+        repeated by one launch: it depends on nothing else, waits for nothing, multiplies matrices
+        by the backend alone and leaves its operands as they are.
+        """
+        ...
 
     # -- elementwise -------------------------------------------------------------------------
     def unary(self, op: str, x: Block, *, kind: Kind, out: Block | None = None) -> Block:
@@ -440,6 +451,13 @@ class Backend(Protocol):
         """Return the inverse of a float64 or complex128 upper triangle ``(n, n)`` by a library.
 
         Not finite where it is singular.
+        """
+        ...
+
+    def lu_floats(self, a: Block) -> tuple[Block, Block]:
+        """Return L and U of a float64 or complex128 matrix ``(n, n)``, and interchanges, int64.
+
+        In LAPACK's storage; row i was interchanged with row ``swaps[i]``, for i = 0, 1, ...
         """
         ...
 

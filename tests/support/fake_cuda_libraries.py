@@ -139,7 +139,7 @@ class Solver:
             return lambda *arguments: 3
         kind = dict(zip("sdcz", "fdFD", strict=True))[name[0]]
         prefix = "un" if kind in "FD" else "or"
-        assert name[1:] in ("potrf", "geqrf", prefix + "gqr", prefix + "mqr")
+        assert name[1:] in ("potrf", "getrf", "geqrf", prefix + "gqr", prefix + "mqr")
         return lambda *arguments: getattr(self, name[2:])(
             getattr(scipy.linalg.lapack, name), kind, *arguments
         )
@@ -151,6 +151,13 @@ class Solver:
         assert size == 3
         x[...] = h
         matrix(tau, min(m, n), 1, min(m, n), kind)[:, 0] = scales
+
+    def etrf(self, call, kind, handle, m, n, a, lda, work, places, status):
+        x = matrix(a, m, n, lda, kind)
+        found, swaps, info = call(x.copy())
+        x[...] = found
+        matrix(places, n, 1, n, np.int32)[:, 0] = swaps + 1
+        matrix(status, 1, 1, 1, np.int32)[...] = info
 
     def rgqr(self, call, kind, handle, m, n, k, a, lda, tau, work, size, status):
         x = matrix(a, m, n, lda, kind)

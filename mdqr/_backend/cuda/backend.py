@@ -19,6 +19,7 @@ from mdqr._backend.cuda.held import HeldLimbs
 from mdqr._backend.cuda.products.exact import ExactProducts
 from mdqr._backend.cuda.reductions import Reductions
 from mdqr._backend.cuda.runtime.kernels import CupyKernels
+from mdqr._backend.cuda.runtime.recorded import Recorded
 from mdqr._backend.cuda.series.order import SeriesOrders
 from mdqr._limbs.folds import use_on_device
 from mdqr._limbs.planes import Kind
@@ -41,6 +42,7 @@ class CudaBackend(
     ExactProducts,
     HeldLimbs,
     Panels,
+    Recorded,
     Reflections,
     SmallSystems,
     Triangles,

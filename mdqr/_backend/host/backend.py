@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from math import prod
 from types import ModuleType
@@ -17,10 +17,12 @@ from mdqr._backend.blocks import (
     broadcast_shapes,
     fill_with_identity,
     float_matmul,
+    from_native,
     matrices,
     real_abs,
     reflect,
     reflections,
+    to_native,
     unfolded,
     unsolved,
 )
@@ -226,6 +228,15 @@ class HostBackend(Balance, ExactProducts, SeriesOrders):
                 out[...] = target.reshape(out.shape)
         return result
 
+    def recorded(
+        self,
+        key: Hashable,
+        operands: Sequence[Block],
+        work: Callable[..., list[Block]],
+    ) -> list[Block]:
+        """Return ``work(self, *operands)``."""
+        return work(self, *operands)
+
     def multiply(
         self,
         a: NDArray[Any],
@@ -369,6 +380,14 @@ class HostBackend(Balance, ExactProducts, SeriesOrders):
         except np.linalg.LinAlgError:
             return np.full_like(r, np.nan)
         return found
+
+    def lu_floats(self, a: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Return L and U of a float64 or complex128 matrix, and interchanges."""
+        is_complex, n = a.dtype.kind == "c", len(a)
+        block = from_native(np, a, is_complex)[..., None, :, :].copy()
+        swaps = np.zeros((1, n), dtype=np.int64)
+        self.lu_panel(block, swaps, 0, n, kind=Kind(1, is_complex))
+        return to_native(np, block[..., 0, :, :], is_complex), swaps[0]
 
     def lu_panel(
         self, a: Block, places: NDArray[np.int64], first: int, last: int, *, kind: Kind

@@ -14,6 +14,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._typing import PrecisionLike
 from mdqr.linalg._factor.backward_error import FactorErrors, FactorInfo, Given, product_errors
+from mdqr.linalg._factor.refine import cholesky as refine
 from mdqr.linalg._factor.solution_bounds import (
     Errors,
     Factor,
@@ -23,6 +24,7 @@ from mdqr.linalg._factor.solution_bounds import (
 )
 from mdqr.linalg._factor.substitution import solve_triangular
 from mdqr.linalg._factor.triangular import Triangle
+from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import Checks, first_true, of_batch, raise_nonfinite
 from mdqr.linalg._shared.hints import takes_hints
 from mdqr.linalg._shared.info import Info
@@ -31,6 +33,7 @@ from mdqr.linalg._shared.operands import (
     gather,
     memory_guard,
     pair_of,
+    precision_for,
     right_hand_side,
     square_order,
 )
@@ -114,7 +117,8 @@ def cholesky(
     and Stability of Numerical Algorithms, chapter 10, with the bound of `matmul`), up to what is
     below the smallest doubles. Rows are halved until few remain, so that products take most of the
     time. Rows and columns are scaled by powers of two before, which changes no bit. A matrix within
-    ``n eps`` of the diagonal of a singular one may count as either.
+    ``n eps`` of the diagonal of a singular one may count as either. On a GPU a matrix of order 384
+    or more gets the factor of float64, corrected as in `lu_factor`.
 
     Examples
     --------
@@ -182,7 +186,8 @@ def checked_factor(
         block = planes.conjugate(block) if field else block
     roots = -(scaling.exponents_of(abs(diagonal(real(block))[0]).view(np.int64)) >> 1)
     near = backend.ldexp(block, roots[..., :, None] + roots[..., None, :], is_complex=field)
-    c = factor(backend, near, kind)
+    c = _refined(backend, near, kind)
+    c = factor(backend, near, kind) if c is None else c
     # Where a minor is not positive, its diagonal entry is not, and what follows means nothing.
     checks.require((diagonal(real(c))[0] > 0.0).all(), raise_for_minor)
     checks.settle()
@@ -295,6 +300,14 @@ def cho_solve(
     factors = [turned(part, letter, field) for letter in (first, last)]
     errors = Errors((1.5 * n + 160) * factor_eps(inputs, c))
     return solution, solution_info(inputs, factors, right, x, errors, is_vector=is_vector)
+
+
+def _refined(backend: Backend, a: Block, kind: Kind) -> Block | None:
+    """Return the factor of one matrix by correction of the float64 factor, or None."""
+    n, batch = int(a.shape[-1]), planes.value_shape(a, kind.is_complex)[:-2]
+    if batch or not tuning.refined_factors_are_faster(backend, n, kind=kind):
+        return None
+    return refine.factor(backend, a, kind, (1.5 * n + 160) * precision_for(kind.limbs).eps)
 
 
 def factor(backend: Backend, a: Block, kind: Kind) -> Block:

@@ -21,6 +21,7 @@ from mdqr.linalg._factor.backward_error import (
     Given,
     product_errors,
 )
+from mdqr.linalg._factor.refine import lu as refine
 from mdqr.linalg._factor.solution_bounds import (
     Errors,
     Factor,
@@ -31,6 +32,7 @@ from mdqr.linalg._factor.solution_bounds import (
 from mdqr.linalg._factor.substitution import letter_of, solve_triangular
 from mdqr.linalg._factor.triangular import Triangle, substitute
 from mdqr.linalg._products.exact import product as exact
+from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import Checks, fetch, of_batch
 from mdqr.linalg._shared.hints import takes_hints
 from mdqr.linalg._shared.info import Info, WithInfo
@@ -41,6 +43,7 @@ from mdqr.linalg._shared.operands import (
     matrix_shape,
     memory_guard,
     pair_of,
+    precision_for,
     right_hand_side,
     square_order,
 )
@@ -101,6 +104,11 @@ class Pivoted:
 def factor(backend: Backend, a: Block, kind: Kind, report: Reporter | None = None) -> Pivoted:
     """Factor finite matrices ``(batch, m, n)``."""
     scaled, powers = backend.balance_columns(a, None, is_complex=kind.is_complex)
+    refined = _refined(backend, scaled, kind)
+    if refined is not None:
+        if report is not None:
+            report("factor", int(a.shape[-1]), int(a.shape[-1]))
+        return Pivoted(backend, kind, refined.lu, refined.swaps, powers)
     lu = planes.widen(scaled, kind.is_complex, kind.limbs)
     m, n = lu.shape[-2:]
     swaps = backend.xp.zeros((lu.shape[-3], min(m, n)), dtype=np.int64)
@@ -109,6 +117,23 @@ def factor(backend: Backend, a: Block, kind: Kind, report: Reporter | None = Non
     if n > m:
         _update(found, 0, m, n)
     return found
+
+
+def _refined(backend: Backend, a: Block, kind: Kind) -> refine.Factored | None:
+    """Return factors of a batch of one matrix by correction of float64 factors, or None."""
+    batch, m, n = a.shape[-3:]
+    if batch != 1 or m != n or not tuning.refined_factors_are_faster(backend, n, kind=kind):
+        return None
+    bound = error_of(n) * precision_for(kind.limbs).eps
+    found = refine.factor(backend, a[..., 0, :, :], kind, bound)
+    if found is None:
+        return None
+    return refine.Factored(found.lu[..., None, :, :], found.swaps[None])
+
+
+def error_of(n: int) -> float:
+    """Return the bound of ``abs(P A - L U)``, in eps ``abs(L) abs(U)``."""
+    return n + 8 * math.log2(max(n, 2)) + 56
 
 
 def _eliminate(known: Pivoted, first: int, last: int, report: Reporter | None) -> None:
@@ -151,10 +176,7 @@ def permutation(xp: Any, swaps: Block, rows: int) -> Block:
     (host,) = fetch(swaps)
     if host.shape[0] == 1:
         # Of one matrix, without an array for every interchange.
-        places = list(range(rows))
-        for i, place in enumerate(host[0].tolist()):
-            places[i], places[place] = places[place], places[i]
-        order = np.array([places])
+        order = refine.order_of(host[0], rows)[None]
     else:
         order = np.tile(np.arange(rows), (host.shape[0], 1))
         batch = np.arange(host.shape[0])
@@ -220,7 +242,9 @@ def lu_factor(
     what is below the smallest doubles.
     Columns are halved until few remain, so that most work is in products (S. Toledo, Locality of
     reference in LU decomposition with partial pivoting, 1997). A zero on the diagonal of U is
-    there for singular matrices; rounding errors hide most of these.
+    there for singular matrices; rounding errors hide most of these. On a GPU a square matrix of
+    order 384 or more gets the factors and pivots of float64, corrected by exact products until
+    every entry is within that bound; where one is not, columns are eliminated as elsewhere.
 
     Examples
     --------
@@ -399,7 +423,7 @@ def _parts(lu: Block, letter: str, kind: Kind) -> list[Factor]:
 
 def _stated(n: int, inputs: Inputs, lu: Any) -> float:
     """Return the multiple of ``abs(L) abs(U)`` that bounds the errors of `lu_factor`."""
-    return (n + 8 * math.log2(max(n, 2)) + 56) * factor_eps(inputs, lu)
+    return error_of(n) * factor_eps(inputs, lu)
 
 
 def _singular(function: str, column: int, place: tuple[int, ...]) -> str:

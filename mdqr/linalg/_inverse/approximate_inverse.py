@@ -90,16 +90,16 @@ class ApproximateInverse:
         else:
             image = self.image(v)
             known = self._moduli(image)
-            loose = self._size.swapaxes(-1, -2) @ (delta + c * size)
-            dx, spread = self._product(image), self._size @ (loose + c * known)
+            loose = self._floats(self._size.swapaxes(-1, -2), delta + c * size)
+            dx, spread = self._product(image), self._floats(self._size, loose + c * known)
             norm = scaling.norms(known + loose, -2, keepdims=True)
         return dx, (spread + self.rows * (norm / (1.0 - self.rate))) * UP
 
     def spread(self, delta: Block) -> Block:
         """Return what errors `delta` of residuals can do to x."""
         if not self.is_square:
-            delta = self._size.swapaxes(-1, -2) @ delta
-        return self._size @ delta
+            delta = self._floats(self._size.swapaxes(-1, -2), delta)
+        return self._floats(self._size, delta)
 
     @cached_property
     def native(self) -> Block:
@@ -114,6 +114,9 @@ class ApproximateInverse:
     def _constant(self) -> float:
         return constant(self.kind, int(self.x.shape[-1]))
 
+    def _floats(self, x: Block, y: Block) -> Block:
+        return split.multiplied(self.backend, x, y)
+
     def _moduli(self, v: Block) -> Block:
         return native_abs(v, self.kind.is_complex)
 
@@ -125,7 +128,7 @@ class ApproximateInverse:
             v = planes.first_limbs(v, field, limbs)
             return self.backend.matmul(x, v, conj_a=adjoint, kind=self.kind)
         x = turned(self.native) if adjoint else self.native
-        return from_native(xp, x @ to_native(xp, v, field), field)
+        return from_native(xp, self._floats(x, to_native(xp, v, field)), field)
 
 
 class Plan(NamedTuple):
@@ -175,7 +178,7 @@ class Operand:
     ) -> Operand:
         """Find the sizes."""
         native = to_native(backend.xp, a, is_complex)
-        norm = largest_singular_value(backend.xp, native)
+        norm = largest_singular_value(backend, native)
         return cls(
             backend, is_complex, a, unit, native, backend.xp.abs(native), norm, most, widest, eps
         )
@@ -196,7 +199,7 @@ class Operand:
 
     def condition(self, x: Block) -> Block:
         """Estimate the 2-norm condition numbers from an approximate inverse: lower bounds."""
-        return self.norm * largest_singular_value(self.backend.xp, self.first(x))
+        return self.norm * largest_singular_value(self.backend, self.first(x))
 
     def absolute(self, x: Block) -> Block:
         """Return bounds ``(..., 1, 1)`` of the norm of ``|X| |A|``, or of ``|A| |X|``."""
@@ -204,14 +207,15 @@ class Operand:
         if self.is_square:
             return scaling.largest(self._rows(size), -2, 0.0, keepdims=True)
         # The 2-norm is at most the geometric mean of the other two.
-        rows = self.size @ total(size, -1, keepdims=True)
-        columns = total(self.size, -2, keepdims=True) @ size
+        multiplied = partial(split.multiplied, self.backend)
+        rows = multiplied(self.size, total(size, -1, keepdims=True))
+        columns = multiplied(total(self.size, -2, keepdims=True), size)
         rows = scaling.largest(rows, -2, 0.0, keepdims=True)
         columns = scaling.largest(columns, -1, 0.0, keepdims=True)
         return rows**0.5 * columns**0.5
 
     def _rows(self, size: Block) -> Block:
-        return size @ total(self.size, -1, keepdims=True)
+        return split.multiplied(self.backend, size, total(self.size, -1, keepdims=True))
 
     @cached_property
     def halves(self) -> Halves:
@@ -346,22 +350,29 @@ def constant(kind: Kind, terms: int) -> float:
 
 
 def _frobenius(xp: ModuleType, x: Block) -> Block:
-    return total(xp.abs(x) ** 2, (-2, -1), keepdims=True) ** 0.5
+    return _squares(xp, x) ** 0.5
+
+
+def _squares(xp: ModuleType, x: Block) -> Block:
+    size = x if x.dtype.kind == "f" else xp.abs(x)
+    return total(size * size, (-2, -1), keepdims=True)
 
 
 def _frobenius_of_rows(xp: ModuleType, x: Block) -> Block:
     return total(xp.abs(x) ** 2, -1, keepdims=True) ** 0.5
 
 
-def largest_singular_value(xp: ModuleType, a: Block) -> Block:
+def largest_singular_value(backend: Backend, a: Block) -> Block:
     """Return the 2-norms of matrices ``(..., m, n)`` by power iteration: lower bounds."""
+    xp, multiplied = backend.xp, split.multiplier(backend)
     place = xp.arange(1.0, a.shape[-1] + 1.0)[:, None]
     x = xp.broadcast_to(
         (place * (place + 1.0) * _GOLDEN) % 1.0 - 0.5, (*a.shape[:-2], len(place), 1)
-    )
+    ).astype(a.dtype)
     # Vectors shrink by the order at most, and no square of them vanishes.
-    unit, adjoint = 1.0 / _frobenius(xp, a), turned(a)
-    for _ in range(_POWER_STEPS):
-        last, y = x, unit * (a @ x)
-        x = unit * (adjoint @ y)
-    return (_frobenius(xp, y) / (unit * _frobenius(xp, last)))[..., 0, 0]
+    unit, adjoint = 1.0 / _squares(xp, a), turned(a)
+    y = multiplied(a, x)
+    for _ in range(_POWER_STEPS - 1):
+        x = unit * multiplied(adjoint, y)
+        y = multiplied(a, x)
+    return ((_squares(xp, y) / _squares(xp, x)) ** 0.5)[..., 0, 0]

@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 from math import ceil, inf, log2
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -39,10 +40,10 @@ from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import precision_for
 
 # What is left is multiplied by at most this in each step.
-_MOST = 2.0**-6
+MOST = 2.0**-6
 # What rounding may leave in float64 products that show this, in those of more limbs, whose inverse
 # may be the next, and in steps; and what X may lose beyond its limbs.
-_PROOF, _CLOSE, _STEP, _CUT = 2.0**-7, 2.0**-24, 2.0**-12, 2.0**-20
+PROOF, _CLOSE, _STEP, _CUT = 2.0**-7, 2.0**-24, 2.0**-12, 2.0**-20
 # What a product by halves may leave.
 _HALVES = 2.0**-16
 # What X may lose that can have no more.
@@ -79,6 +80,7 @@ def approximate_inverse(
     most: int | None = None,
     at_any_cost: bool = False,
     watch: Callable[[np.ndarray], object] | None = None,
+    first: Block | None = None,
 ) -> tuple[ApproximateInverse, np.ndarray] | None:
     """Invert scaled matrices approximately.
 
@@ -101,6 +103,8 @@ def approximate_inverse(
         Take as many limbs as the work can carry.
     watch : callable, optional
         Called with estimates of the conditions before each further round; it may raise.
+    first : Block, optional
+        The result of `float_inverse` for square matrices.
 
     Returns
     -------
@@ -115,11 +119,10 @@ def approximate_inverse(
             if not at_any_cost:
                 most, widest = tuning.inverse_limbs(backend, kind.limbs)
         operand = Operand.of(backend, a, kind.is_complex, unit, most, widest, eps)
-        x: Block | None = from_native(
-            backend.xp,
-            _inverse(operand, operand.native, checks, shifts=tuning.shifts_grams(backend)),
-            kind.is_complex,
-        )
+        if first is None:
+            shifts = tuning.shifts_grams(backend)
+            first = _inverse(operand, operand.native, checks, shifts=shifts)
+        x: Block | None = from_native(backend.xp, first, kind.is_complex)
         found: tuple[ApproximateInverse, np.ndarray] | None = None
         for count in range(_MOST_ROUNDS):
             plan = None if x is None else _plan(operand, x, kind, checks)
@@ -170,12 +173,17 @@ def _judged(
 ) -> tuple[ApproximateInverse, np.ndarray, np.ndarray]:
     """Return X with the bits of a step, whether it leaves little, and what float64 shows."""
     rate, seen = checks.settle(inverse.rate[..., 0, 0], inverse.seen[..., 0, 0])
-    good = rate <= _MOST
+    good = rate <= MOST
+    return replace(inverse, gain=gain_of(inverse, seen, good)), good, seen
+
+
+def gain_of(inverse: ApproximateInverse, seen: np.ndarray, good: Any = True) -> float:
+    """Return the bits of a step with inverses that are `good`, of which float64 shows this."""
     # Rounding errors of steps grow by the condition, and rates of 1/2 are the largest.
     loose = 4 * U * inverse.condition if inverse.kind.limbs == 1 else 0.0
     # A condition that overflows is NaN, of a matrix that no step will serve.
-    left = np.fmax(seen, loose)[good].max(initial=2.0**-_BITS)
-    return replace(inverse, gain=max(float(-np.log2(left)), 1.0)), good, seen
+    left = np.fmax(seen, loose).max(initial=2.0**-_BITS, where=good)
+    return max(float(-np.log2(left)), 1.0)
 
 
 def _plan(operand: Operand, x: Block, kind: Kind, checks: Checks) -> Plan | None:
@@ -188,7 +196,7 @@ def _plan(operand: Operand, x: Block, kind: Kind, checks: Checks) -> Plan | None
     if not served.any():
         return None
     worst = float(known[served].max())
-    product = _fewest(operand, worst, (_PROOF, _CLOSE), 1)
+    product = _fewest(operand, worst, (PROOF, _CLOSE), 1)
     steps = 1 if limbs == 1 else _fewest(operand, worst, (_STEP, _STEP), limbs)
     if not product or product > operand.widest or not steps:
         return None
@@ -241,8 +249,9 @@ def _further(
     first = operand.first(x)
     for invert in (_inverse, _inverse_nearby):
         y = invert(operand, p, checks)
-        product = y @ first if operand.is_square else first @ y
-        (known,) = checks.settle(operand.norm * largest_singular_value(xp, product))
+        pair = (y, first) if operand.is_square else (first, y)
+        product = split.multiplied(operand.backend, *pair)
+        (known,) = checks.settle(operand.norm * largest_singular_value(operand.backend, product))
         served = _has_room(operand, known * ROOM**0.5)
         if served.any() or not operand.is_square or operand.most == 1:
             break
@@ -255,7 +264,7 @@ def _further(
     while U**limbs * worst > _CUT and limbs <= planes.limb_count(x, field):
         limbs += 1
     root = operand.columns**0.5
-    if limbs > most or not U**most * worst * root <= _MOST:
+    if limbs > most or not U**most * worst * root <= MOST:
         return None
     if limbs == most:
         # The last one has to do: it leaves what rounding errors leave of the inverse of P.
@@ -283,7 +292,7 @@ def _inverse(operand: Operand, p: Block, checks: Checks, *, shifts: bool = False
     """
     xp = operand.backend.xp
     if operand.is_square:
-        return _or_nan(xp, xp.linalg.inv, p)
+        return float_inverse(xp, p)
     gram = split.multiplied(operand.backend, turned(p), p)
     lower = _or_nan(xp, xp.linalg.cholesky, gram)
     regular = _is_regular(lower)
@@ -293,6 +302,11 @@ def _inverse(operand: Operand, p: Block, checks: Checks, *, shifts: bool = False
         other = shifted if sound else _lower_by_qr(xp, p)
         lower = xp.where(regular[..., None, None], lower, other)
     return turned(_or_nan(xp, partial(inverse_of_lower, xp), lower))
+
+
+def float_inverse(xp: ModuleType, a: Block) -> Block:
+    """Return inverses of square float64 matrices, NaN for singular ones."""
+    return _or_nan(xp, xp.linalg.inv, a)
 
 
 def _inverse_nearby(operand: Operand, p: Block, checks: Checks) -> Block:

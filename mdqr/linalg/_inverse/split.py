@@ -7,7 +7,12 @@ is rounded (K. Ozaki and others 2012).
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
+
+import numpy as np
 
 from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Backend
@@ -56,9 +61,20 @@ def multiplied(backend: Backend, x: Block, y: Block) -> Block:
 
     A GPU's library may else put other arithmetic in its place.
     """
+    if isinstance(x, np.ndarray):
+        return x @ y
     xp, is_complex = backend.xp, x.dtype.kind == "c"
+    if x.ndim == y.ndim == 2:
+        out = xp.empty((x.shape[0], y.shape[1]), dtype=x.dtype)
+        backend.multiply(x, y, out)
+        return out
     x, y = from_native(xp, x, is_complex), from_native(xp, y, is_complex)
     return to_native(xp, backend.matmul(x, y, kind=Kind(1, is_complex)), is_complex)
+
+
+def multiplier(backend: Backend) -> Callable[[Block, Block], Block]:
+    """Return `multiplied` of a backend, for calls one after the other."""
+    return operator.matmul if backend.xp is np else partial(multiplied, backend)
 
 
 def product(backend: Backend, left: Halves, right: Halves) -> Block:

@@ -182,6 +182,16 @@ def refined_qr_is_faster(backend: Backend, m: int, n: int, columns: int, *, kind
     return least is not None and max(m, n) * order**2 >= least
 
 
+# The least order of a matrix whose LU and Cholesky factors take less time by sweeps of products
+# from float64 factors. On a CPU none do. `python -m benchmarks gpu-middle --only factors`.
+_REFINED_FACTORS = {"cpu": inf, "cuda": 384}
+
+
+def refined_factors_are_faster(backend: Backend, order: int, *, kind: Kind) -> bool:
+    """Return whether LU and Cholesky factors take less time by sweeps of products."""
+    return kind.limbs > 1 and order >= _REFINED_FACTORS[backend.name]
+
+
 # Approximate inverses X in nested refinement: the cost of a further round, and of improving X from
 # the Gram matrix of A X, in steps for each column; by the most limbs of the solution, the most
 # limbs of X, and of products of it with A, that are cheaper than Householder QR; and whether a Gram
@@ -225,6 +235,16 @@ _GRAM_STARTS = {"cpu": False, "cuda": True}
 def starts_from_grams(backend: Backend) -> bool:
     """Return whether vectors of like sizes are first turned by eigenvectors."""
     return _GRAM_STARTS[backend.name]
+
+
+# Whether steps of square systems are planned before the first, so that a device is waited for twice
+# and the work between may be recorded. `python -m benchmarks gpu-middle --only solve`.
+_PLANS_STEPS = {"cpu": False, "cuda": True}
+
+
+def plans_steps(backend: Backend) -> bool:
+    """Return whether steps are planned before the first one."""
+    return _PLANS_STEPS[backend.name]
 
 
 class Window(NamedTuple):

@@ -92,6 +92,8 @@ class Answer:
         The condition number of each matrix.
     rank : numpy.ndarray, optional
         The ranks; by default all are full.
+    settled : tuple, optional
+        The result of `unknowns` for the parts, and `kept` on the host.
 
     Attributes
     ----------
@@ -115,12 +117,13 @@ class Answer:
         inputs: Inputs,
         condition: np.ndarray,
         rank: np.ndarray | None = None,
+        settled: tuple[Unknowns, np.ndarray] | None = None,
     ) -> None:
         self._system, self._parts, self._inputs = system, parts, inputs
         self.condition = np.array(condition)
         full = np.full(self.condition.shape, system.factored.columns, dtype=np.int64)
         self._rank = full if rank is None else rank
-        self._unknowns, self.kept = self._settled()
+        self._unknowns, self.kept = settled or self._settled()
 
     @property
     def system(self) -> System:
@@ -222,14 +225,14 @@ class Answer:
         looked for. `in_range` demands that no component is beyond the largest double.
         """
         system = self.system
-        found = _unknowns(system, self._parts, self._inputs.precision)
+        found = unknowns(system, self._parts, self._inputs.precision)
         (kept,) = system.checks.settle(found.kept)
         held = None if kept.all() else self._held(~kept)
         if held is not None:
             self.held = held
             for part in self._parts:
                 part.clear(system, held)
-            found = _unknowns(system, self._parts, self._inputs.precision)
+            found = unknowns(system, self._parts, self._inputs.precision)
         if in_range:
             system.checks.require_in_range(
                 system.caller.function,
@@ -259,7 +262,7 @@ class Answer:
 
 
 @np.errstate(all="ignore")
-def _unknowns(system: System, parts: list[Part], answer: Precision) -> Unknowns:
+def unknowns(system: System, parts: list[Part], answer: Precision) -> Unknowns:
     """Return the sum of the parts in the units of the data, rounded once, and its error bounds.
 
     What the rounding cuts off is computed, as a sum of doubles, which never underflows.
@@ -297,8 +300,7 @@ def _unknowns(system: System, parts: list[Part], answer: Precision) -> Unknowns:
 def _lost(system: System, block: Block, shifted: Block, shift: Block) -> Block | float:
     """Bound what a block lost to underflow when it was multiplied by ``2**shift``."""
     xp, field = system.backend.xp, system.kind.is_complex
-    small = (abs(shifted) < _NORMAL) & (block != 0)
-    if xp is np and not small.any():
+    if xp is np and not ((abs(shifted) < _NORMAL) & (block != 0)).any():
         return 0.0
     same = system.backend.ldexp(shifted, -shift, is_complex=field) == block
     # Half of 2^-1074 of each limb, in both parts of a complex value.

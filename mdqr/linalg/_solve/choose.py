@@ -13,7 +13,7 @@ from mdqr.linalg._inverse.rounds import ROOM
 from mdqr.linalg._solve.answer import Answer
 from mdqr.linalg._solve.batch import Batch
 from mdqr.linalg._solve.problem import SMALL, Problem
-from mdqr.linalg._solve.solvers import householder, ladder, minimum_norm, normal
+from mdqr.linalg._solve.solvers import householder, ladder, minimum_norm, newton, normal, planned
 
 _METHODS = ("auto", "householder", "refine")
 
@@ -99,7 +99,8 @@ def _by_inverse(problem: Problem, *, at_any_cost: bool) -> Answer | None:
     """Refine by an approximate inverse."""
     if problem.is_wide:
         return minimum_norm.solve(problem)
-    return normal.solve(problem) or ladder.solve(problem, at_any_cost=at_any_cost)
+    found = normal.solve(problem) or planned.solve(problem) or newton.solve(problem)
+    return found or ladder.solve(problem, at_any_cost=at_any_cost)
 
 
 def _in_next_precision(problem: Problem) -> Answer | None:

@@ -151,7 +151,8 @@ class Problem:
     Matrices whose condition times `limit` is not small are factored, and `decide` sees them: it
     gets the system and its condition, and raises where columns depend on each other. `raised`
     returns the same problem in the next precision, of which `lower` is the one that decides ranks.
-    `ranks` has what was decided of the batch that this was taken from.
+    `ranks` has what was decided of the batch that this was taken from. With `is_inverse`
+    the right-hand sides are an identity.
     """
 
     system: System
@@ -162,6 +163,7 @@ class Problem:
     raised: Callable[[], Problem]
     lower: Problem | None = None
     ranks: Ranks | None = None
+    is_inverse: bool = False
 
     @property
     def batch(self) -> tuple[int, ...]:

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from functools import cache
-from typing import Any, Literal, overload
+from functools import cache, partial
+from typing import Any, Literal, NoReturn, overload
 
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._backend.protocol import Backend
 from mdqr._errors import advised, shown
 from mdqr._functions import filled
 from mdqr._functions.comparison import isfinite, where
 from mdqr._functions.creation import asarray
 from mdqr._functions.sequences import stack
 from mdqr._limbs import planes, scaling
-from mdqr._limbs.planes import Kind
+from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS, Precision
 from mdqr._progress import Progress, Report, Reporter, with_report
 from mdqr._typing import MatrixOrder, PrecisionLike, SolveMethod
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._shared.caller import INV, SOLVE, Caller
-from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.checks import Checks, raise_nonfinite
 from mdqr.linalg._shared.data_error import check_data_error
 from mdqr.linalg._shared.hints import takes_hints
 from mdqr.linalg._shared.info import Info
@@ -41,7 +42,7 @@ from mdqr.linalg._solve.info import Data, info_of, warn_if_undetermined
 from mdqr.linalg._solve.problem import Decisive, Problem, as_columns
 from mdqr.linalg._solve.ranks.decision import require_regular
 from mdqr.linalg._solve.solvers import small
-from mdqr.linalg._solve.system import System, require_columns
+from mdqr.linalg._solve.system import System, raise_for_zero_column
 from mdqr.linalg._spectral.norms import MATRIX_ORDERS, norm
 from mdqr.linalg._spectral.rank import near_one
 from mdqr.linalg._spectral.svd import svdvals_for
@@ -359,16 +360,32 @@ def _problem(data: Data, report: Reporter | None) -> Problem:
     """Return the scaled problem."""
     caller, inputs, checks = data.caller, data.inputs, Checks()
     a, b = inputs.blocks
-    for name, block in zip(caller[1:], (a, b), strict=True):
-        checks.require_finite(caller.function, name, block, inputs.is_complex)
-    bits = scaling.magnitude_bits(a, inputs.is_complex)
-    require_columns(caller, checks, bits)
-    rows = scaling.row_powers(bits)
+    function, field, backend = caller.function, inputs.is_complex, inputs.backend
+    work = partial(_scaled, is_complex=field)
+    rows, *balanced, faults = backend.recorded(("scaled", field), (a, b), work)
+
+    def raise_for_zeros() -> NoReturn:
+        bits = scaling.magnitude_bits(a, field)
+        raise_for_zero_column(caller, scaling.largest(bits, -2, 0) == 0)
+
+    checks.refuse(
+        faults,
+        partial(raise_nonfinite, function, caller.a, a, field),
+        partial(raise_nonfinite, function, caller.b, b, field),
+        raise_for_zeros,
+    )
 
     def in_precision(work: Precision) -> Problem:
         operands, n = inputs._replace(work=work), a.shape[-1]
         system = System.of(
-            caller, inputs.backend, a, checks, kind=operands.kind, rows=rows, report=report
+            caller,
+            backend,
+            a,
+            checks,
+            kind=operands.kind,
+            rows=rows,
+            report=report,
+            balanced=(balanced[0], balanced[1]),
         )
 
         def decide(system: System, found: Decisive) -> np.ndarray:
@@ -379,9 +396,24 @@ def _problem(data: Data, report: Reporter | None) -> Problem:
         def raised() -> Problem:
             return in_precision(work.next)
 
-        return Problem(system, b, operands, n * work.eps, decide, raised)
+        return Problem(
+            system, b, operands, n * work.eps, decide, raised, is_inverse=caller != SOLVE
+        )
 
     return in_precision(inputs.work)
+
+
+def _scaled(backend: Backend, a: Block, b: Block, *, is_complex: bool) -> list[Block]:
+    """Return powers for the rows of a, it with them and its columns near 1, their powers, faults.
+
+    Whether an entry of a, or of b, is not finite, and whether a column of a is zero.
+    """
+    bits, faults = scaling.magnitude_bits(a, is_complex), backend.xp.empty(3, dtype=np.int64)
+    rows = scaling.row_powers(bits)
+    near, powers = backend.balance_columns(a, rows, is_complex=is_complex)
+    faults[0], faults[1] = (~scaling.finite(x, is_complex) for x in (a, b))
+    faults[2] = (scaling.largest(bits, -2, 0) == 0).any()
+    return [rows, near, powers, faults]
 
 
 @advised

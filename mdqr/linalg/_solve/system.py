@@ -12,7 +12,7 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from mdqr._backend.blocks import native_abs
+from mdqr._backend.blocks import native_abs, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.folds import is_all
@@ -21,6 +21,7 @@ from mdqr._progress import Reporter
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.householder import Factors
 from mdqr.linalg._factor.triangular import Triangle
+from mdqr.linalg._inverse.rounds import float_inverse
 from mdqr.linalg._shared.caller import LSTSQ, Caller
 from mdqr.linalg._shared.checks import Checks, first_true, of_batch
 from mdqr.linalg._shared.operands import Items, taken
@@ -78,6 +79,7 @@ class System:
         root: Block | None = None,
         report: Reporter | None = None,
         line: str = "column",
+        balanced: tuple[Block, Block] | None = None,
     ) -> System:
         """Scale matrices with at least as many rows as columns.
 
@@ -100,8 +102,12 @@ class System:
             Called as ``report("factor", done, total)`` by the factorisation.
         line : str, optional
             What messages call a column.
+        balanced : tuple, optional
+            The result of `Backend.balance_columns` for them.
         """
-        a, powers = backend.balance_columns(given, rows, is_complex=kind.is_complex)
+        if balanced is None:
+            balanced = backend.balance_columns(given, rows, is_complex=kind.is_complex)
+        a, powers = balanced
         return cls(
             caller,
             backend,
@@ -144,6 +150,12 @@ class System:
         wide = planes.widen(work, self.kind.is_complex, self.kind.limbs)
         wide = wide.copy() if wide is self.weighted_matrix else wide
         return householder.factor(self.backend, wide, kind=self.kind, report=self.report)
+
+    @cached_property
+    def float_inverse(self) -> Block:
+        """An inverse in float64 of square matrices, NaN for singular ones."""
+        xp = self.backend.xp
+        return float_inverse(xp, to_native(xp, self.a, self.kind.is_complex))
 
     @cached_property
     def triangle(self) -> Triangle:
@@ -369,15 +381,16 @@ def deficient(
 def require_columns(caller: Caller, checks: Checks, bits: Block, line: str = "column") -> None:
     """Demand that no column is zero, from the bits of the leading magnitudes."""
     largest = scaling.largest(bits, -2, 0)
+    checks.require(is_all(largest), lambda: raise_for_zero_column(caller, largest == 0, line))
 
-    def raise_error() -> NoReturn:
-        *batch, column = first_true(largest == 0)
-        raise np.linalg.LinAlgError(
-            f"{caller.function}: {caller.a} is {_what(caller)}: {line} {column} is zero"
-            f"{of_batch(tuple(batch))}" + ("; leave it out" if caller == LSTSQ else "")
-        )
 
-    checks.require(is_all(largest), raise_error)
+def raise_for_zero_column(caller: Caller, zeros: Block, line: str = "column") -> NoReturn:
+    """Raise the LinAlgError that names the first column for which `zeros` is true."""
+    *batch, column = first_true(zeros)
+    raise np.linalg.LinAlgError(
+        f"{caller.function}: {caller.a} is {_what(caller)}: {line} {column} is zero"
+        f"{of_batch(tuple(batch))}" + ("; leave it out" if caller == LSTSQ else "")
+    )
 
 
 def _what(caller: Caller) -> str:

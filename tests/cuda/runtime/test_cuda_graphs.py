@@ -160,9 +160,38 @@ def test_the_oldest_are_forgotten(device, monkeypatch):
     run, works = Graphs(device).run, [Doubling() for _ in range(3)]
     for i in (0, 1, 0, 2, 1, 0):
         for _ in range(3):
-            run(i, np.ones(2), works[i])
-    # Recorded again: 1 when 2 came, which was used before 0; then 0 when 1 came back.
+            run(i, np.ones(1), works[i])
+    # Recorded again: 1 when 2 came, which was used before 0; then 0 when 1 came back. Both had to
+    # come for the third time again.
     assert [work.runs for work in works] == [4, 4, 2]
+
+
+def test_operands_that_would_displace_others_are_not_recorded(device):
+    run = Graphs(device, lambda: 16 * 80).run
+    assert [run("key", np.ones(10), Doubling()) is None for _ in range(3)] == [True, True, False]
+    assert [run("key", np.ones(11), Doubling()) is None for _ in range(3)] == [True] * 3
+
+
+def test_several_operands(device):
+    """All are copied, and a recording belongs to the layouts of all."""
+    found = Graphs(device)
+
+    def work(operands, stream):
+        out = np.empty_like(operands[0])
+
+        def again():
+            np.add(*operands, out=out)
+
+        stream.again = again
+        if Stream.recording is None:
+            again()
+        return [out]
+
+    for i in range(4):
+        given = np.full(3, float(i)), np.full((), 2.0)
+        result = found.run_all("key", given, work)
+        assert result is None if i < 2 else (result[0] == i + 2.0).all()
+    assert found.run_all("key", (np.ones(3), np.ones(3)), work) is None
 
 
 def test_layouts_that_are_counted_are_bounded(device, monkeypatch):

@@ -8,7 +8,7 @@ from fake_cuda_libraries import ADDRESSES, libraries
 
 from mdqr._backend.cuda.runtime import kernels as runtime
 from mdqr._backend.cuda.vendor import cublas as vendor
-from mdqr._backend.cuda.vendor.cusolver import Reflectors
+from mdqr._backend.cuda.vendor.cusolver import Reflectors, lu
 from mdqr.tensorcore._engine.cublas import CublasProducts
 
 FLOAT64, FLOAT32 = 2.0**-52, 2.0**-23
@@ -65,6 +65,20 @@ def test_inverse_of_a_triangle(dtype, rng, monkeypatch):
     r = np.triu(drawn(rng, (6, 6), dtype)) + 4 * np.eye(6)
     for each in (r, np.asfortranarray(r)):
         assert np.abs(kernels.invert_triangle(each) @ r - np.eye(6)).max() <= 50 * FLOAT64
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_lu(dtype, rng):
+    """In LAPACK's storage, of matrices of any strides; interchanges are counted from 0."""
+    a = drawn(rng, (7, 7), dtype)
+    for each in (a, a.T, np.tile(a, 2)[:, ::2]):
+        packed, swaps = lu(libraries()[1], each)
+        lower, upper = np.tril(packed, -1) + np.eye(7), np.triu(packed)
+        rows = each.copy()
+        for i, place in enumerate(swaps):
+            rows[[i, place]] = rows[[place, i]]
+        assert np.abs(lower @ upper - rows).max() <= 50 * FLOAT64
+        assert swaps.dtype == np.int64
 
 
 @pytest.mark.parametrize("transposed", [False, True])

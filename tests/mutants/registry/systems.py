@@ -22,7 +22,7 @@ REFINED = (
         _APPROXIMATE + "ApproximateInverse.correction", _STEPS, argument="delta", precisions=NOT_OD
     ),
     Mutant(_SOLVE + "refinement:Refinement._products", _STEPS, precisions=("dd", "qd")),
-    Mutant(_SOLVE + "refinement:climb", (solutions.NORMAL,), "1", precisions=("d",)),
+    Mutant(_SOLVE + "solvers.climb:climb", (solutions.NORMAL,), "1", precisions=("d",)),
     Mutant(_APPROXIMATE + "Operand.measured", (factored.INVERSES,), "rate"),
     Mutant(_APPROXIMATE + "Operand.measured", (factored.INVERSES,), "rows"),
     Mutant(_APPROXIMATE + "Operand.off", (factored.INVERSES,)),

@@ -27,6 +27,10 @@ def _warps(entries: int) -> int:
 class Eliminations(KernelCalls):
     """Columns of Gaussian elimination, and rows of Cholesky's factorisation."""
 
+    def lu_floats(self, a: Block) -> tuple[Block, Block]:
+        """Return L and U by cuSOLVER."""
+        return self.kernels.lu_floats(a)
+
     def lu_panel(self, a: Block, places: Block, first: int, last: int, *, kind: Kind) -> None:
         """Eliminate in columns from `first` to `last`, a matrix a block of threads."""
         items, rows, columns = a.shape[-3:]

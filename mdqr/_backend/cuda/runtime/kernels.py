@@ -27,13 +27,15 @@ from mdqr._backend.cuda.runtime.device import GLOBAL_BLOCKS, Device, Workspace
 from mdqr._backend.cuda.runtime.graphs import Graphs
 from mdqr._backend.cuda.vendor.cublas import LOWER, NON_UNIT, NUMBERS, Cublas, N, Numbers, cublas
 from mdqr._backend.cuda.vendor.cusolver import Reflectors as LibraryReflectors
-from mdqr._backend.cuda.vendor.cusolver import cusolver
+from mdqr._backend.cuda.vendor.cusolver import cusolver, lu
 from mdqr._backend.protocol import Reflectors
 from mdqr._limbs.planes import Block, Kind
 from mdqr._limbs.rounding_mode import require_nearest
 
 # Dynamic shared memory that a block may have without asking.
 _PLAIN_SHARED = 48 * 1024
+# Bytes that recordings may hold: a part of the memory of a device, and at least these.
+_RECORDED_SHARE, _LEAST_RECORDED = 64, 2**28
 # A compilation is announced after so many seconds.
 _PATIENCE = 1.0
 # Attributes of functions, of CUDA's driver.
@@ -150,6 +152,10 @@ class Kernels(Protocol):
         """Return the inverse of a float64 or complex128 upper triangle."""
         ...
 
+    def lu_floats(self, a: Block) -> tuple[Block, Block]:
+        """Return L and U of a float64 or complex128 matrix, and interchanges."""
+        ...
+
     def reflectors(self, raw: Block, tau: Block) -> Reflectors:
         """Return Q of float64 or complex128 matrices; see `Backend.reflectors`."""
         ...
@@ -254,7 +260,7 @@ class CupyKernels(Kernels):
         self._expected: set[Hashable] = set()
         self._memory: dict[int, int] = {}
         self._constants: dict[tuple[int, Hashable], Block] = {}
-        self.graphs = Graphs(cupy)
+        self.graphs: Graphs | None = Graphs(cupy, self._memory_of_recordings)
 
     @cached_property
     def cubins(self) -> Cubins:
@@ -298,10 +304,17 @@ class CupyKernels(Kernels):
             self._memory[device] = int(runtime.getDeviceProperties(device)["totalGlobalMem"])
         return self._memory[device]
 
+    def _memory_of_recordings(self) -> int:
+        return max(_LEAST_RECORDED, self.memory // _RECORDED_SHARE)
+
     @property
     def cublas(self) -> Cublas:
         """The library that CuPy calls."""
         return cublas(self.xp)
+
+    def calling(self, library: Cublas) -> CupyKernels:
+        """Return the same kernels with other functions of cuBLAS, for work that is recorded."""
+        return _Recorded(self, library)
 
     def address(self, block: Block) -> int:
         """Return the address of the first element of `block`."""
@@ -345,6 +358,10 @@ class CupyKernels(Kernels):
         places = (self.address(r), order), (self.address(x), order)
         self.cublas.trsm(r.dtype.char, (LOWER, N, NON_UNIT), (order, order), *places)
         return x
+
+    def lu_floats(self, a: Block) -> tuple[Block, Block]:
+        """Return L and U by cuSOLVER."""
+        return lu(cusolver(self.xp), a)
 
     def reflectors(self, raw: Block, tau: Block) -> Reflectors:
         """Return Q by cuSOLVER."""
@@ -432,3 +449,16 @@ class CupyKernels(Kernels):
         loaded.load(code)
         # Early code stays: recorded work may launch it.
         return (self._modules if is_kept else self._early).setdefault(place, loaded)
+
+
+class _Recorded(CupyKernels):
+    """Kernels of another object, with functions of cuBLAS that can be recorded."""
+
+    def __init__(self, kernels: CupyKernels, library: Cublas) -> None:
+        self.__dict__.update(kernels.__dict__)
+        self.graphs, self._library = None, library
+
+    @property
+    def cublas(self) -> Cublas:
+        """The library of the recording."""
+        return self._library

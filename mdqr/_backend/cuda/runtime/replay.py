@@ -141,6 +141,10 @@ class Recorder(Kernels):
         """Refuse likewise."""
         raise _Unplanned
 
+    def lu_floats(self, a: Block) -> tuple[Block, Block]:
+        """Refuse likewise."""
+        raise _Unplanned
+
     def reflectors(self, raw: Block, tau: Block) -> Reflectors:
         """Refuse likewise."""
         raise _Unplanned

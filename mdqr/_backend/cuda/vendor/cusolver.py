@@ -64,12 +64,32 @@ class Cusolver:
         )
         return status
 
+    def eliminate(self, kind: str, order: int, x: Block, places: Block, status: Block) -> None:
+        """Replace a matrix, column by column, by L and U, and write its interchanges, int32."""
+        name, handle = LETTERS[kind] + "getrf", self._handle()
+        sizing = (order, order, self.address(x), order)
+        size = getattr(self._functions, f"{name}_bufferSize")(handle, *sizing)
+        memory = self.xp.empty(max(size, 1), dtype=kind)
+        getattr(self._functions, name)(
+            handle, *sizing, *(self.address(y) for y in (memory, places, status))
+        )
+
 
 @cache
 def cusolver(xp: ModuleType) -> Cusolver:
     """Return the library that CuPy calls, `xp`."""
     functions = import_module("cupy_backends.cuda.libs.cusolver")
     return Cusolver(xp, lambda x: int(x.data.ptr), functions, xp.cuda.device.get_cusolver_handle)
+
+
+def lu(library: Cusolver, a: Block) -> tuple[Block, Block]:
+    """Return L and U of a matrix in one array, and its interchanges from 0 on, int64."""
+    xp, n, kind = library.xp, len(a), a.dtype.char
+    # Columns after columns, which is how cuSOLVER reads, it is the transpose.
+    columns = a.T.copy(order="C")
+    places, status = xp.empty(n, dtype=np.int32), xp.empty(1, dtype=np.int32)
+    library.eliminate(kind, n, columns, places, status)
+    return columns.T, places.astype(np.int64) - 1
 
 
 class Reflectors:

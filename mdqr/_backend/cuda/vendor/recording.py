@@ -13,6 +13,7 @@ from mdqr._backend.cuda.vendor.cublas import Cublas
 _POINTER, _INT = ctypes.c_void_p, ctypes.c_int
 _MATRIX = (_POINTER, _INT)  # with its stride
 _TYPED = (_POINTER, _INT, _INT)  # with its type and its stride
+_BATCH = (*_TYPED, ctypes.c_longlong)  # with the distance of its matrices
 # Arguments behind the handle; scalars are addresses in host memory.
 _FUNCTIONS = {
     "cublasCreate_v2": (),
@@ -21,6 +22,9 @@ _FUNCTIONS = {
     "cublasSetWorkspace_v2": (_POINTER, ctypes.c_size_t),
     "cublasGemmEx": (
         *(5 * [_INT]), _POINTER, *_TYPED, *_TYPED, _POINTER, *_TYPED, _INT, _INT,
+    ),
+    "cublasGemmStridedBatchedEx": (
+        *(5 * [_INT]), _POINTER, *_BATCH, *_BATCH, _POINTER, *_BATCH, _INT, _INT, _INT,
     ),
     "cublasSgeam": (*(4 * [_INT]), _POINTER, *_MATRIX, _POINTER, *_MATRIX, *_MATRIX),
     "cublasSdgmm": (*(3 * [_INT]), *_MATRIX, *_MATRIX, *_MATRIX),
@@ -70,6 +74,10 @@ class _Functions:
     def gemmEx(self, _: object, *arguments: int) -> None:
         """Multiply matrices."""
         self._call("cublasGemmEx", *arguments)
+
+    def gemmStridedBatchedEx(self, _: object, *arguments: int) -> None:
+        """Multiply matrices of batches."""
+        self._call("cublasGemmStridedBatchedEx", *arguments)
 
     def sgeam(self, _: object, *arguments: int) -> None:
         """Add matrices of float32, or transpose one."""

@@ -6,6 +6,7 @@ What corrects factors is a block; of one limb it is a float64 or complex128 arra
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from math import ceil, log2
 from typing import Any, NamedTuple, cast
 
@@ -21,9 +22,12 @@ from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._products.exact.parts import Shape, slices
 from mdqr.linalg._products.exact.plan import MOST_TERMS
 from mdqr.linalg._shared import tuning
+from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import precision_for
 
 LIMB = 53  # bits
+# By how many bits an entry of a product may be below the largest ones of its row and column.
+_ENTRIES = 24
 
 # Panels of products with triangles, and their least columns, in float64 and beyond.
 _PANELS, _COLUMNS = 4, (1024, 256)
@@ -200,6 +204,58 @@ def minus(backend: Backend, x: Block, y: Block, kind: Kind) -> Block:
     return x - y if kind.limbs == 1 else backend.binary("subtract", x, y, kind=kind)
 
 
+def is_within(
+    backend: Backend,
+    e: Block,
+    left: Block,
+    right: Block,
+    bound: float,
+    kind: Kind,
+    bits: int,
+    *,
+    shape: Shape = "full",
+) -> bool:
+    """Return whether ``abs(a - x y)`` is at most `bound` times ``abs(x) abs(y)`` in every entry.
+
+    Floats: the leading limbs of the difference, as `formed` returns it in so many bits, of x (or of
+    its adjoint, if the shape is "gram", and then of the upper triangle alone) and of y.
+    """
+    unit = (4.0 * 2.0**-bits) * (1 + (e.dtype.kind == "c"))
+    key = "errors of entries", shape, bound, unit, kind
+    work = partial(_within, bound=bound - 8.0 * eps_of(kind), unit=unit, shape=shape)
+    (good,) = backend.recorded(key, (e, left, right), work)
+    return bool(fetch(good)[0])
+
+
+def _within(
+    backend: Backend,
+    e: Block,
+    left: Block,
+    right: Block,
+    *,
+    bound: float,
+    unit: float,
+    shape: Shape,
+) -> list[Block]:
+    """Return whether `is_within`, a 0-d bool, for an error of `unit` times the largest ones."""
+    xp = backend.xp
+    error, size, other = abs(e), abs(left), abs(right)
+    if shape == "gram":
+        error, size = xp.triu(error), size.T
+    sums = times(backend, size, other, kind=Kind(1, False))
+    # A sum without terms is exact.
+    lost = unit * size.max(axis=1, keepdims=True) * other.max(axis=0, keepdims=True)
+    allowed = (bound * (1.0 - 2.0**-20)) * sums
+    return [xp.where(sums > 0.0, error + lost <= allowed, error == 0.0).all()]
+
+
+def kind_of_sweep(before: float, kind: Kind) -> Kind:
+    """Return the kind of differences whose next 53 bits count, after a correction of this size."""
+    bits = 2 * LIMB - 4 + (0.0 if before >= 1.0 else -log2(max(before, eps_of(kind))))
+    found = next((p for p in PRECISIONS[1:] if -log2(p.eps) >= bits), PRECISIONS[-1])
+    return kind._replace(limbs=min(found.limbs, kind.limbs))
+
+
 def limbs_for(ratio: float) -> int:
     """Return the limbs that hold a whole and what is so many times smaller."""
     return max(1, min(PRECISIONS[-1].limbs, ceil(log2(ratio) / LIMB)))
@@ -219,6 +275,11 @@ def square_of_norm(backend: Backend, x: Block, kind: Kind, out: Block) -> None:
     if kind.limbs > 1:
         x = x[:, 0] if kind.is_complex else x[0]
     backend.xp.square(x.view(np.float64)).sum(out=out)
+
+
+def bits_of_entries(kind: Kind) -> int:
+    """Return the bits of differences that show errors relative to entries, a million times less."""
+    return ceil(-log2(eps_of(kind))) + _ENTRIES
 
 
 def eps_of(kind: Kind) -> float:

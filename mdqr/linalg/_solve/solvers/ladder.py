@@ -9,7 +9,8 @@ from mdqr.linalg._inverse.rounds import approximate_inverse
 from mdqr.linalg._solve.answer import Answer, Part
 from mdqr.linalg._solve.batch import Batch
 from mdqr.linalg._solve.problem import SMALL, Problem
-from mdqr.linalg._solve.refinement import Refinement, climb
+from mdqr.linalg._solve.refinement import Refinement
+from mdqr.linalg._solve.solvers.climb import climb
 
 
 @np.errstate(all="ignore")
@@ -40,6 +41,7 @@ def solve(problem: Problem, *, at_any_cost: bool = False) -> Answer | None:
         unit=8.0 * problem.inputs.work.eps if tall_weights else 0.0,
         at_any_cost=at_any_cost,
         watch=problem.decide_early,
+        first=system.float_inverse if system.is_square else None,
     )
     if made is None:
         return None

@@ -25,7 +25,8 @@ from mdqr.linalg._inverse.rounds import approximate_inverse
 from mdqr.linalg._shared.operands import Inputs, precision_for, square_of
 from mdqr.linalg._solve.answer import Answer, Part
 from mdqr.linalg._solve.problem import SMALL, Problem
-from mdqr.linalg._solve.refinement import Refinement, climb
+from mdqr.linalg._solve.refinement import Refinement
+from mdqr.linalg._solve.solvers.climb import climb
 from mdqr.linalg._solve.system import Scaled, System
 
 # With fewer rows, or fewer than the square of the columns, passes over A cost less than products of

@@ -1,0 +1,203 @@
+"""Cholesky factors by correction of float64 factors, in sweeps of products.
+
+A float64 factor C of A, with an approximate inverse X, is corrected by ``F = X^H E X``, ``E = A -
+C^H C``: C gains ``striu(F) + diag(F) / 2`` times C. Each sweep adds 53 bits less the bits
+of the condition. The remainder is ``S = C^-H (A - C^H C) C^-1``.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mdqr._backend.blocks import to_native
+from mdqr._backend.protocol import Backend
+from mdqr._limbs import planes
+from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._factor.refine.products import (
+    Patterns,
+    bits_of_entries,
+    block_of,
+    eps_of,
+    formed,
+    held,
+    is_within,
+    kind_of_sweep,
+    square_of_norm,
+    times,
+    with_adjoint,
+)
+from mdqr.linalg._products.exact.plan import MOST_TERMS
+from mdqr.linalg._shared.checks import fetch
+
+_U = 2.0**-53
+_MOST_SWEEPS = 24
+# The most that a sweep leaves of F: with more, factors by recursion take less time.
+_GAIN = 2.0**-12
+# Of F, in eps: below, errors may be within the bounds of entries.
+_NEAR = 2.0**20
+# The most of ``I - X R``.
+_MOST_STALE = 0.25
+# Squares below the range of doubles are lost.
+_LOST = 2.0**-500
+
+
+def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Block | None:
+    """Return the upper triangular C of one matrix ``(n, n)`` whose diagonal is near 1.
+
+    Parameters
+    ----------
+    backend : Backend
+        Where the kernels run.
+    a : Block
+        The matrix, of which the upper triangle is read.
+    kind : Kind
+        The kind of C.
+    bound : float
+        The largest ``abs(A - C^H C)``, in units of ``abs(C^H) abs(C)``.
+
+    Returns
+    -------
+    Block or None
+        C, within the bound in every entry; None where that cannot be shown, as for matrices that
+        are not definite to float64, and many with zeros.
+    """
+    n, eps = int(a.shape[-1]), eps_of(kind)
+    if n > MOST_TERMS:
+        return None
+    with np.errstate(all="ignore"):
+        sweeps, before = Sweeps.of(backend, a, kind, 0), inf
+        if sweeps is None:
+            return None
+        c, full = sweeps.start(), bits_of_entries(kind)
+        for _ in range(_MOST_SWEEPS):
+            high = kind_of_sweep(before, kind)
+            found = sweeps.measured(c, high)
+            if found is None:
+                return None
+            gains = found.size <= _GAIN * before
+            if high == kind and (found.size <= _NEAR * eps or not gains):
+                # The last sweep may leave less than another one would be worth.
+                most = min(bound, (n + 8) * eps) if gains else bound
+                pair = found.r, found.r
+                if is_within(backend, found.e, *pair, most, kind, full, shape="gram"):
+                    return c
+            if not gains:
+                return None
+            before = found.size
+            c = sweeps.corrected(c, found)
+    return None
+
+
+class Measured(NamedTuple):
+    """E, the change of R and its leading limbs in float64, the norm of F, and a bound of S."""
+
+    e: Block
+    change: Block
+    r: Block
+    size: float
+    left: float
+
+
+class Sweeps:
+    """Sweeps for one positive definite matrix, `gram`, of which the upper triangle counts.
+
+    It is a sum of so many `runs` of terms, each with rounding errors; of none if it is given.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        kind: Kind,
+        patterns: Patterns,
+        gram: Block,
+        first: Block,
+        inverse: Block,
+        runs: int,
+    ) -> None:
+        self.backend, self.kind, self.patterns, self.gram = backend, kind, patterns, gram
+        self.first, self.inverse, self.order = first, inverse, int(gram.shape[-1])
+        self.low = Kind(1, kind.is_complex)
+        # Of products of float64 matrices and of products of all bits, by the sums of moduli.
+        self.unit = 4.0 * (self.order + 20) * (4 if kind.is_complex else 1) * _U
+        self.fine = (3.5 + 2.0 * runs) * 3.5 * eps_of(kind)
+
+    @classmethod
+    def of(cls, backend: Backend, gram: Block, kind: Kind, runs: int) -> Sweeps | None:
+        """Return sweeps from the float64 factor; None without one."""
+        patterns = Patterns.of(backend, int(gram.shape[-1]), kind.is_complex)
+        low = Kind(1, kind.is_complex)
+        first = held(backend, gram, low)
+        first = with_adjoint(backend, patterns.half_upper(backend, first.copy(), low), low)
+        try:
+            lower = backend.xp.linalg.cholesky(first)
+        except np.linalg.LinAlgError:
+            return None
+        r = backend.xp.ascontiguousarray(lower.conj().swapaxes(-1, -2))
+        return cls(backend, kind, patterns, gram, r, backend.invert_triangle(r), runs)
+
+    def start(self) -> Block:
+        """Return the factor of float64."""
+        block = block_of(self.first, self.low)
+        return planes.widen(block, self.kind.is_complex, self.kind.limbs)
+
+    def measured(self, r: Block, high: Kind | None = None) -> Measured | None:
+        """Return the correction of R and a bound of S; None where entries are not finite.
+
+        E has the limbs of `high`, by default of R: with fewer the bound means nothing.
+        """
+        backend, low, high = self.backend, self.low, high or self.kind
+        field, (gram, r) = (
+            low.is_complex,
+            (planes.first_limbs(x, low.is_complex, high.limbs) for x in (self.gram, r)),
+        )
+        options: dict[str, Any] = {"kind": high, "conj_a": True, "shape": "gram"}
+        options["bits"] = bits_of_entries(high)
+        e = formed(backend, r.swapaxes(-1, -2), r, c=gram, **options)
+        if e is None:
+            return None
+        first = to_native(backend.xp, r, field)
+        operands = held(backend, e, low), self.inverse, first
+        key = "sweep of Cholesky", field
+        e, change, squares = backend.recorded(key, operands, _corrections)
+        norms = [float(square) ** 0.5 + _LOST for square in fetch(squares)[0]]
+        return Measured(e, change, first, norms[1], self._left(*norms))
+
+    def _left(self, e: float, f: float, stale: float, x: float, r: float) -> float:
+        """Bound S by Frobenius norms: of E, F, ``I - X R``, X and R.
+
+        Errors of E and of the Gram matrix are at most `fine` times the products of the lengths of
+        two columns, of R and A; for A^H A they have the trace of ``R^H R`` and E.
+        """
+        stale += self.unit * x * r
+        wide = r * r + self.order**0.5 * e
+        if not (stale <= _MOST_STALE and wide <= 2.0 * r * r):
+            return inf
+        rounding = self.unit * x * x * e + self.fine * x * x * (r * r + 2.0 * wide)
+        return (f + rounding) / (1.0 - stale) ** 2
+
+    def corrected(self, r: Block, found: Measured) -> Block:
+        """Return R with a correction to first order."""
+        change = block_of(found.change, self.low)
+        return self.backend.binary("add", r, change, kind=self.kind)
+
+
+def _corrections(backend: Backend, e: Block, x: Block, r: Block) -> list[Block]:
+    """Return all of E, of which the upper part is given, the change of R, and squares of norms.
+
+    Those of E, F, ``I - X R``, X and R.
+    """
+    low = Kind(1, r.dtype.kind == "c")
+    patterns = Patterns.of(backend, len(r), low.is_complex)
+    e = with_adjoint(backend, patterns.half_upper(backend, e.copy(), low), low)
+    f = times(backend, e, x, kind=low, shape="triangular")
+    f = times(backend, x.swapaxes(-1, -2), f, kind=low, conj_a=True)
+    one = patterns.identity(low)
+    stale = times(backend, x, r, kind=low, c=one, shape="triangles")
+    squares = backend.xp.zeros(5)
+    for place, each in enumerate((e, f, stale, x, r)):
+        square_of_norm(backend, each, low, squares[place, ...])
+    t = patterns.half_upper(backend, f, low)
+    return [e, times(backend, t, r, kind=low, shape="triangles"), squares]

@@ -1,0 +1,165 @@
+"""L and U by correction of float64 factors, in sweeps of products.
+
+Float64 factors of ``P A``, with approximate inverses X of L and Y of U, are corrected by ``F = X E
+Y``, ``E = P A - L U``: L gains L times ``stril(F)``, and U gains ``triu(F)`` times U. Each sweep
+adds 53 bits less the bits of the condition. P belongs to the float64 factors.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from mdqr._backend.blocks import to_native
+from mdqr._backend.protocol import Backend
+from mdqr._limbs import planes
+from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._factor.refine.products import (
+    bits_of_entries,
+    block_of,
+    eps_of,
+    formed,
+    is_within,
+    kind_of_sweep,
+    square_of_norm,
+    times,
+)
+from mdqr.linalg._products.exact.plan import MOST_TERMS
+from mdqr.linalg._shared.checks import fetch
+
+_MOST_SWEEPS = 24
+# The most that a sweep leaves of F: with more, factors by recursion take less time.
+_GAIN = 2.0**-12
+# Of F, in eps: below, errors may be within the bounds of entries.
+_NEAR = 2.0**20
+
+
+class Factored(NamedTuple):
+    """L, whose unit diagonal is not held, and U in one block ``(n, n)``, and interchanges."""
+
+    lu: Block
+    swaps: Block
+
+
+def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Factored | None:
+    """Factor one matrix ``(n, n)`` whose columns are near 1.
+
+    Parameters
+    ----------
+    backend : Backend
+        Where the kernels run.
+    a : Block
+        The matrix, of finite entries.
+    kind : Kind
+        The kind of the factors.
+    bound : float
+        The largest ``abs(P A - L U)``, in units of ``abs(L) abs(U)``.
+
+    Returns
+    -------
+    Factored or None
+        Factors within the bound in every entry; None where that cannot be shown, as for matrices
+        that are nearly singular to float64, and many with zeros.
+    """
+    n, field, xp = int(a.shape[-1]), kind.is_complex, backend.xp
+    if n > MOST_TERMS:
+        return None
+    with np.errstate(all="ignore"):
+        packed, swaps = backend.lu_floats(to_native(xp, a, field))
+        order = order_of(fetch(swaps)[0], n)
+        run = _Sweeps(backend, a[..., xp.asarray(order), :], kind, packed)
+        lower, upper = run.start()
+        before, bits = inf, bits_of_entries(kind)
+        for _ in range(_MOST_SWEEPS):
+            high = kind_of_sweep(before, kind)
+            found = run.measured(lower, upper, high)
+            if found is None:
+                return None
+            gains = found.size <= _GAIN * before
+            if high == kind and (found.size <= _NEAR * eps_of(kind) or not gains):
+                # Of the factors as they are: they may have entries where floats have zeros.
+                left, right = (to_native(xp, part, field) for part in (lower, upper))
+                if is_within(backend, found.e, left, right, bound, kind, bits):
+                    return Factored(_joined(xp, lower, upper), swaps)
+            if not gains:
+                return None
+            before = found.size
+            lower, upper = run.corrected(lower, upper, found)
+    return None
+
+
+def order_of(swaps: np.ndarray, rows: int) -> np.ndarray:
+    """Return the order of `rows` after interchanges."""
+    places = list(range(rows))
+    for i, place in enumerate(swaps.tolist()):
+        places[i], places[place] = places[place], places[i]
+    return np.array(places, dtype=np.int64)
+
+
+def _joined(xp: Block, lower: Block, upper: Block) -> Block:
+    """Return L below the diagonal and U."""
+    return xp.where(xp.tri(lower.shape[-1], k=-1, dtype=bool), lower, upper)
+
+
+class _Measured(NamedTuple):
+    """E and the changes of L and U in float64, and the norm of F."""
+
+    e: Block
+    lower: Block
+    upper: Block
+    size: float
+
+
+class _Sweeps:
+    """Sweeps for one matrix with its rows in order, from float64 factors in one array."""
+
+    def __init__(self, backend: Backend, a: Block, kind: Kind, packed: Block) -> None:
+        self.backend, self.a, self.kind = backend, a, kind
+        self.low, xp = Kind(1, kind.is_complex), backend.xp
+        self.lower = xp.tril(packed, -1) + xp.eye(len(packed), dtype=packed.dtype)
+        self.upper = xp.triu(packed)
+        self.x = backend.invert_triangle(self.lower.T).T
+        self.y = backend.invert_triangle(self.upper)
+
+    def start(self) -> tuple[Block, Block]:
+        """Return the factors of float64."""
+        limbs, field = self.kind.limbs, self.kind.is_complex
+        lower, upper = (
+            planes.widen(block_of(part, self.low), field, limbs)
+            for part in (self.lower, self.upper)
+        )
+        return lower, upper
+
+    def measured(self, lower: Block, upper: Block, high: Kind) -> _Measured | None:
+        """Return E, which has the limbs of `high`, and corrections; None where they are beyond."""
+        backend, field = self.backend, high.is_complex
+        a, left, right = (planes.first_limbs(x, field, high.limbs) for x in (self.a, lower, upper))
+        found = formed(backend, left, right, c=a, kind=high, bits=bits_of_entries(high))
+        if found is None:
+            return None
+        e = to_native(backend.xp, found, field)
+        operands = e, self.x, self.y, self.lower, self.upper
+        *changes, square = backend.recorded(("sweep of LU", field), operands, _corrections)
+        return _Measured(e, changes[0], changes[1], float(fetch(square)[0][0]) ** 0.5)
+
+    def corrected(self, lower: Block, upper: Block, found: _Measured) -> tuple[Block, Block]:
+        """Return factors corrected to first order."""
+        left, right = (
+            self.backend.binary("add", whole, block_of(change, self.low), kind=self.kind)
+            for whole, change in ((lower, found.lower), (upper, found.upper))
+        )
+        return left, right
+
+
+def _corrections(
+    backend: Backend, e: Block, x: Block, y: Block, lower: Block, upper: Block
+) -> list[Block]:
+    """Return the changes of L and U, and the square of the norm of F."""
+    low, xp = Kind(1, e.dtype.kind == "c"), backend.xp
+    f = times(backend, times(backend, x, e, kind=low), y, kind=low)
+    square = xp.zeros(1)
+    square_of_norm(backend, f, low, square[0, ...])
+    below = times(backend, lower, xp.tril(f, -1), kind=low)
+    return [below, times(backend, xp.triu(f), upper, kind=low), square]

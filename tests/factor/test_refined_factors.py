@@ -1,0 +1,122 @@
+"""LU and Cholesky factors from those of float64, by the host's kernels, against exact products."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import fake_device
+import linalg_cases as cases
+import numpy as np
+import pytest
+from exact_matrices import Exact
+
+import mdqr
+from mdqr._array.array import MDArray
+from mdqr.linalg import cholesky, lu_factor
+from mdqr.linalg._factor import cholesky as by_rows
+from mdqr.linalg._factor import lu as by_columns
+from mdqr.linalg._shared import tuning
+from mdqr.linalg._shared.operands import gather
+from mdqr.testing import assert_same_bits
+
+
+@pytest.fixture(autouse=True)
+def served(monkeypatch):
+    """Refine factors of any order on the host; whether that served, each time."""
+    answers = []
+
+    def watched(find):
+        def factor(*args):
+            found = find(*args)
+            answers.append(found is not None)
+            return found
+
+        return factor
+
+    monkeypatch.setitem(tuning._REFINED_FACTORS, "cpu", 1)
+    for module in (by_rows, by_columns):
+        monkeypatch.setattr(module.refine, "factor", watched(module.refine.factor))
+    return answers
+
+
+def definite(n, precision, dtype, rng, cond=100):
+    """Return a Hermitian matrix of this condition, and of full limbs."""
+    a = cases.random(n, n, precision, dtype, rng, cond=cond**0.5)
+    return a.H @ a
+
+
+def accept_cholesky(a):
+    c, n = cholesky(a, upper=True), a.shape[0]
+    right, factor = Exact.of(c), 1.5 * n + 160
+    # The diagonal is taken as real, and the upper triangle for the whole matrix.
+    whole = mdqr.triu(a) + mdqr.triu(a, 1).H
+    error = (Exact.of(whole) - right.H @ right).moduli()
+    assert error.within(Fraction(factor * c.precision.eps), right.H.moduli() @ right.moduli())
+    assert (mdqr.diagonal(c).real > 0).all()
+    assert not np.tril(c.to_numpy(), -1).any()
+
+
+def accept_lu(a):
+    lu, piv = lu_factor(a)
+    n, order = len(a), list(range(len(a)))
+    for i, place in enumerate(piv.tolist()):
+        order[i], order[place] = order[place], order[i]
+    lower = mdqr.tril(lu, -1) + mdqr.eye(n, precision=a.precision)
+    left, right = Exact.of(lower), Exact.of(mdqr.triu(lu))
+    error = (Exact.of(a[order]) - left @ right).moduli()
+    factor = n + 8 * math.log2(max(n, 2)) + 56
+    assert error.within(Fraction(factor * a.precision.eps), left.moduli() @ right.moduli())
+    # A pivot has the largest sum of moduli of its parts.
+    assert abs(lower.to_numpy()).max() <= (2**0.5 if a.is_complex else 1.0) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("cond", [1e1, 1e6])
+@pytest.mark.parametrize("n", [1, 9])
+def test_errors_of_entries(served, multiple, dtype, cond, n, rng):
+    scale = 2.0 ** rng.integers(-300, 300, n)
+    accept_lu(cases.random(n, n, multiple, dtype, rng, cond=cond) * scale)
+    a = definite(n, multiple, dtype, rng, cond=cond)
+    accept_cholesky(a * scale * scale[:, None])
+    assert served == [True] * 2
+
+
+def test_what_float64_does_not_factor_is_left_to_others(served, multiple, rng):
+    """And so are matrices whose factors have zeros."""
+    accept_lu(cases.random(9, 9, multiple, float, rng, cond=1e17))
+    accept_cholesky(definite(9, multiple, float, rng, cond=1e16))
+    band = np.triu(np.tril(rng.standard_normal((12, 12)), 2), -2) + 8 * np.eye(12)
+    accept_lu(mdqr.array(band, precision=multiple))
+    accept_cholesky(mdqr.array(band @ band.T, precision=multiple))
+    assert not any(served)
+    singular = mdqr.zeros((5, 5), precision=multiple)
+    lu, _ = lu_factor(singular)
+    assert not lu.to_numpy().any()
+    with pytest.raises(np.linalg.LinAlgError, match="order 1 is not positive"):
+        cholesky(singular)
+
+
+def test_rectangles_and_batches_are_left_to_others(served, multiple, rng):
+    lu_factor(cases.random(9, 4, multiple, float, rng))
+    lu_factor(mdqr.stack([cases.random(4, 4, multiple, float, rng)] * 2))
+    cholesky(mdqr.stack([definite(4, multiple, float, rng)] * 2))
+    assert served == []
+
+
+def test_bounds_decide(multiple, rng):
+    """An error of an entry beyond the bound is seen, also where others hide it."""
+    inputs = gather(cases.random(12, 12, multiple, float, rng), precision=None)
+    given, bound = (inputs.backend, inputs.blocks[0], inputs.kind), by_columns.error_of(12)
+    assert by_columns.refine.factor(*given, bound * multiple.eps) is not None
+    assert by_columns.refine.factor(*given, bound * 2.0**-10 * multiple.eps) is None
+
+
+def test_over_arrays_of_a_device(served, monkeypatch, multiple, dtype, rng):
+    fake_device.install(monkeypatch)
+    monkeypatch.setitem(tuning._REFINED_FACTORS, "cuda", 1)
+    a = definite(9, multiple, dtype, rng)
+    there = MDArray._wrap(fake_device.DeviceArray(a.limbs), multiple, dtype is complex)
+    for found, wanted in ((lu_factor(there).lu, lu_factor(a).lu), (cholesky(there), cholesky(a))):
+        held = MDArray._wrap(found.limbs.values, multiple, dtype is complex)
+        assert_same_bits(held, wanted)
+    assert served == [True] * 4

@@ -1,0 +1,65 @@
+"""Systems, factors and inverses of middle orders: recorded work, and exact products."""
+
+from __future__ import annotations
+
+import gpu_cases as cases
+import numpy as np
+import pytest
+
+import mdqr
+from mdqr import linalg
+from mdqr.linalg import solve
+from mdqr.linalg._solve import choose
+from mdqr.testing import assert_close
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_systems_that_come_again(multiple, dtype, columns, rng, monkeypatch):
+    """From the third on they are recorded: nothing changes, and other operands have other bits."""
+    seen, find = [], choose.planned.solve
+
+    def planned(problem):
+        seen.append(find(problem))
+        return seen[-1]
+
+    monkeypatch.setattr(choose.planned, "solve", planned)
+    n, options = 150, {"precision": multiple, "dtype": dtype, "rng": rng, "device": cases.DEVICE}
+    for _ in range(2):
+        a, b = (mdqr.random.normal((n, k), **options) for k in (n, columns))
+        found = [solve(a, b) for _ in range(4)]
+        x, info = solve(a.to_device("cpu"), b.to_device("cpu"), return_info=True)
+        for each in found:
+            assert_close(each.to_device("cpu"), x, ulps=1)
+    assert None not in seen
+    assert info.digits.min() >= multiple.digits - 1
+    a[3, 4] = np.nan
+    with pytest.raises(np.linalg.LinAlgError, match="row 3, column 4 of a is NaN"):
+        solve(a, b)
+
+
+def test_factors_and_inverses_of_middle_orders(multiple, dtype, rng):
+    """From float64 factors and inverses; the errors are within the promises."""
+    n = 420
+    options = {"precision": multiple, "dtype": dtype, "rng": rng, "device": cases.DEVICE}
+    a = mdqr.random.normal((n, n), **options)
+    g = a @ (a.mT.conj() if dtype is complex else a.mT) / n + mdqr.eye(
+        n, precision=multiple, device=cases.DEVICE
+    )
+    size = float(linalg.norm(g))
+    lu, piv = linalg.lu_factor(g)
+    lower = mdqr.tril(lu, -1) + mdqr.eye(n, precision=multiple, device=cases.DEVICE)
+    order = list(range(n))
+    for i, place in enumerate(piv.get().tolist()):
+        order[i], order[place] = order[place], order[i]
+    c = linalg.cholesky(g, upper=True)
+    adjoint = c.mT.conj() if dtype is complex else c.mT
+    # The products have errors of their own.
+    for rest in (g[order] - lower @ mdqr.triu(lu), g - adjoint @ c):
+        assert float(linalg.norm(rest)) <= 4 * n * multiple.eps * size
+    x, info = linalg.inv(g, return_info=True)
+    rest = g @ x - mdqr.eye(n, precision=multiple, device=cases.DEVICE)
+    assert float(linalg.norm(rest)) <= 4 * n * multiple.eps * size * float(linalg.norm(x))
+    assert info.bound_kind == "proven"
+    assert info.digits.min() >= multiple.digits - 1
