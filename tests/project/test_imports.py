@@ -155,7 +155,6 @@ SMALLER_FILES = {
     "mdqr/linalg/_solve/singular_values.py": "what two kinds of info share",
     "mdqr/linalg/_general/regularity.py": "a proof in integers, beside what computes in limbs",
     "mdqr/_backend/cuda/runtime/recorded.py": "one call, over what records",
-    "mdqr/linalg/_factor/refine/gram.py": "one function, over the sweeps of Cholesky factors",
     "mdqr/_backend/float_panels.py": "sizes that NumPy's and CUDA's panels share",
     "mdqr/optimize/_model/noise.py": "one measurement, under derivatives and solver",
     "mdqr/optimize/_solver/linear.py": "what the descent solves for",
