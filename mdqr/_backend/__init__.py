@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mdqr._backend.host.backend import backend as host_backend
-from mdqr._backend.protocol import Backend
+from mdqr._backend.protocol import Backend, PathFollower
 from mdqr._limbs.device import cupy_of
 from mdqr._limbs.planes import Block
 from mdqr._limbs.rounding_mode import require_nearest
@@ -23,3 +23,9 @@ def for_block(block: Block) -> Backend:
     from mdqr._backend.cuda.backend import backend as cuda_backend
 
     return cuda_backend()
+
+
+def path_follower() -> PathFollower:
+    """Return the backend that has the kernels of homotopy paths: the CPU."""
+    require_nearest()
+    return host_backend()

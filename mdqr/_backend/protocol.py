@@ -101,6 +101,65 @@ class EquationTerms(NamedTuple):
     constants: Block
 
 
+class PathSystem(NamedTuple):
+    """A homotopy ``H(x, s)`` in v complex unknowns; see `PathFollower.follow_paths`.
+
+    Equation i has terms ``start[i]`` to ``start[i + 1]``, int64. Term t is the product of factors
+    ``factor_start[t]`` to ``factor_start[t + 1]``, which are powers of one variable each:
+    ``x[variable]**(power - power_start[variable])``, and of a coefficient, the polynomial in
+    ``u = gamma s / (gamma s + 1 - s)`` with coefficients ``coefficient[set, t]``, times
+    ``exp(weight[set, t] s)``. Behind the equations stands ``patch . x = 1``. `coefficient` is a
+    block of complex ``(sets, terms, orders)``, `patch` ``(v,)`` complex128, `weight`
+    ``(sets, terms)`` float64, for one limb alone; `weight` and `patch` may be None, and with one
+    set all paths take that.
+    """
+
+    start: Block
+    factor_start: Block
+    variable: Block
+    power: Block
+    power_start: Block
+    coefficient: Block
+    weight: Block | None
+    patch: Block | None
+    gamma: complex
+
+
+class PathPoints(NamedTuple):
+    """Points of paths, all changed in place; see `PathFollower.follow_paths`.
+
+    `x` is a block of complex ``(v, paths)``, of as many limbs as the coefficients; `tangent`,
+    dx/ds, is complex128 ``(v, paths)``, `s` complex128 ``(paths,)``. `past_x` and `past_tangent`
+    ``(3, v, paths)`` and `past_s` ``(3, paths)`` are of the points before, x as differences
+    from the last one. `held` has how many points are known, 0 where a path begins, `step` how long
+    the next step should be, `steps` how many were taken, `set` which coefficients the path has:
+    int64 ``(paths,)``, `step` float64.
+    """
+
+    x: Block
+    s: Block
+    step: Block
+    tangent: Block
+    past_x: Block
+    past_tangent: Block
+    past_s: Block
+    held: Block
+    steps: Block
+    set: Block
+
+
+class PathGoal(NamedTuple):
+    """The goal of paths; see `PathFollower.follow_paths`."""
+
+    target: complex
+    tolerance: float
+    least: float
+    longest: float
+    vanishing: float = 0.0
+    jump: bool = False
+    most: int = 20000
+
+
 class Reflectors(Protocol):
     """Q of matrices of one limb, as float64 or complex128 arrays; see `Backend.reflectors`."""
 
@@ -522,3 +581,29 @@ class SmallSystems(Protocol):
 def small_systems(backend: Backend) -> SmallSystems | None:
     """Return the backend if it has kernels for small systems."""
     return cast(SmallSystems, backend) if hasattr(backend, "solve_small") else None
+
+
+class PathFollower(Protocol):
+    """A backend with kernels for homotopy paths, and for the cells where they may begin."""
+
+    def mixed_cells(self, start: Block, points: Block, lifting: Block, most: int) -> Block | None:
+        """Return the mixed cells of supports: two points of each ``(cells, n, 2)``, int64.
+
+        `points` ``(all, n)``, int64, belong to support i from ``start[i]`` to ``start[i + 1]``,
+        `lifting` ``(all,)`` their heights. None if that takes more than `most` pivots.
+        """
+        ...
+
+    def follow_paths(
+        self, system: PathSystem, points: PathPoints, which: Block, goal: PathGoal
+    ) -> Block:
+        """Follow some paths straight to a target, and return 1 where they are there, else 2.
+
+        A step is predicted by Hermite's interpolation of the last points, and corrected twice by
+        Newton's method. It is accepted if the first correction is below 8 tolerances, relative to
+        the point, and the second below 1e-3 of that, or 1e-13. A path is lost where steps would
+        become shorter than `least`, or are more than `most`, or the first unknown is less than
+        `vanishing` of the largest. With `jump`, steps that reach s = 0 may go there, and s
+        is 0. Results do not depend on threads and levels.
+        """
+        ...

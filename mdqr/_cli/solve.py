@@ -31,6 +31,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="names of the file that are numbers",
     )
     parser.add_argument(
+        "--start",
+        choices=("auto", "total_degree", "polyhedral"),
+        default="auto",
+        help="the start system; auto: that with fewer paths",
+    )
+    parser.add_argument(
         "--precision",
         choices=[precision.name for precision in PRECISIONS],
         default="dd",
@@ -67,6 +73,7 @@ def find(options: argparse.Namespace, report: Reporter) -> Any:
         system,
         parameters=list(options.parameters) or None,
         target=list(options.parameters.values()) or None,
+        start=options.start,
         precision=options.precision,
         rng=options.seed,
         progress=report,

@@ -9,6 +9,7 @@ from mdqr.series._arithmetic.series import PowerSeries
 from mdqr.series._errors import NotASolutionError, SingularJacobianError
 from mdqr.series._homotopy.solutions import Solution, Solutions, SolveInfo
 from mdqr.series._homotopy.solve import solve
+from mdqr.series._homotopy.starts.cells import mixed_volume
 from mdqr.series._solver.newton_series import newton_series
 from mdqr.series._solver.recommended import recommended_precision
 from mdqr.series._solver.solution import SeriesInfo, SeriesSolution
@@ -29,6 +30,7 @@ __all__ = [
     "Solutions",
     "SolveInfo",
     "System",
+    "mixed_volume",
     "newton_series",
     "pade",
     "plot",

@@ -18,6 +18,7 @@ from . import (
     radii,
     series_families,
     spectra,
+    systems,
     tensors,
     updates,
 )
@@ -85,6 +86,8 @@ FUNCTIONS = {
     "pade": series_families.pade,
     "powers of series": series_families.powers,
     "texts of systems": series_families.texts,
+    "close solutions": systems.close_solutions,
+    "sparse systems": systems.sparse_systems,
 }
 
 

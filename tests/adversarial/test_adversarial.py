@@ -144,6 +144,8 @@ COUNTS = {
     "pade": (60, 20_000),
     "powers of series": (100, 20_000),
     "texts of systems": (100, 20_000),
+    "close solutions": (4, 2_000),
+    "sparse systems": (4, 2_000),
     "svd": (30, 20_000),
     "eigh": (30, 20_000),
     "eigh of two": (30, 20_000),

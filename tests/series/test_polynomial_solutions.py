@@ -38,13 +38,103 @@ def check_sum(found):
 )
 def test_counts(given, count, infinite):
     """All solutions are found, certified, and distinct; the other paths are at infinity."""
-    found = series.solve(given)
+    found = series.solve(given, start="total_degree")
     assert (len(found), found.at_infinity, found.info.failed) == (count, infinite, 0)
     assert found.is_certified.all()
     assert not found.is_singular.any()
     assert found.digits.min(initial=31) >= 0
     assert (found.multiplicity == 1).all()
     check_sum(found)
+
+
+@pytest.mark.parametrize(
+    ("given", "count"),
+    [
+        (katsura(3), 8),
+        (cyclic(5), 70),
+        (cyclic(6), 156),
+        (noon(3), 21),
+        (eco(6), 16),
+        (eco(7), 32),
+        (chandra(5), 16),
+        (system("x*y - 1", "x*y + x - 2"), 1),
+    ],
+)
+def test_counts_by_mixed_cells(given, count):
+    """As many paths as solutions, all certified; solutions with zeros among them."""
+    found = series.solve(given, start="polyhedral")
+    assert found.info.method == "polyhedral"
+    assert (found.paths, len(found), int(found.is_certified.sum())) == (count, count, count)
+    check_sum(found)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_precision_follows_the_noise_of_terms(seed):
+    """Coefficients of Wilkinson's polynomial in float64 have other roots."""
+    text = "*".join(f"(x-{i})" for i in range(1, 17))
+    found = series.solve(system(text, names="x"), rng=seed)
+    assert found.is_certified.all()
+    assert found.to_numpy()[:, 0].tolist() == list(range(1, 17))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_paths_next_to_infinity(seed):
+    """Two paths of eco-6 run together where x0 is 1e-10, long before they end."""
+    found = series.solve(eco(6), start="total_degree", rng=seed)
+    assert (len(found), found.at_infinity, found.info.failed) == (16, 146, 0)
+
+
+@pytest.mark.parametrize("start", ["total_degree", "polyhedral"])
+def test_tiny_coefficients_do_not_decide_the_units(start):
+    """What cancels to 4e-12 is no sign of solutions of that size, nor a plateau one of infinity."""
+    first, second = "(x-1)*(x-1000000000001/1000000000000)*(x-4)", "y^2-2*x^2-4"
+    found = series.solve(system(f"{first}-1*({second})", second), start=start, rng=51)
+    assert (len(found), found.at_infinity, found.info.failed) == (6, 0, 0)
+    assert found.is_certified.all()
+
+
+def test_mixed_volumes():
+    """Known ones; that of dense equations is the product of the degrees."""
+    assert [series.mixed_volume(cyclic(n)) for n in range(3, 8)] == [6, 16, 70, 156, 924]
+    assert [series.mixed_volume(katsura(n)) for n in (3, 4)] == [6, 12]
+    assert series.mixed_volume(system("x*y", "x - 1")) == 0
+    dense = system("(1+x+y+z)^2", "(1+2*x+3*y+z)^3", "(2+x+y+z)^4", names="x,y,z")
+    assert series.mixed_volume(dense) == 24
+    moving = series.System.from_strings(["x^3 - t*x*y + 1", "x*y^2 + t"], ["x", "y"])
+    assert series.mixed_volume(moving) == 6
+    with pytest.raises(ValueError, match="as many equations"):
+        series.mixed_volume(system("x^2-1", "y", "x*y"))
+
+
+def test_mixed_volumes_of_random_supports():
+    """In the plane it is the area of the sum less the areas of both polygons."""
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        supports = [np.unique(rng.integers(0, 7, (5, 2)), axis=0) for _ in range(2)]
+        texts = ["+".join(f"x^{i}*y^{j}" for i, j in points) for points in supports]
+        sums = (supports[0][:, None] + supports[1]).reshape(-1, 2)
+        wanted = doubled_area(sums) - doubled_area(supports[0]) - doubled_area(supports[1])
+        if all(points.any(axis=1).any() for points in supports):
+            assert 2 * series.mixed_volume(system(*texts)) == wanted
+
+
+def doubled_area(points):
+    """Return twice the area of the convex hull, by Andrew's chains."""
+    points = sorted(map(tuple, points.tolist()))
+
+    def cross(o, a, b):
+        return (a[0] - o[0]) * (b[1] - o[1]) - (a[1] - o[1]) * (b[0] - o[0])
+
+    hull = []
+    for row in (points, points[::-1]):
+        chain = []
+        for point in row:
+            while len(chain) > 1 and cross(chain[-2], chain[-1], point) <= 0:
+                chain.pop()
+            chain.append(point)
+        hull += chain[:-1]
+    pairs = zip(hull, hull[1:] + hull[:1], strict=True)
+    return abs(sum(a[0] * b[1] - a[1] * b[0] for a, b in pairs))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +150,7 @@ def test_counts(given, count, infinite):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_multiple_solutions(given, multiplicities, infinite, seed):
     """Multiplicities are the numbers of paths; nothing singular is certified."""
-    found = series.solve(given, rng=seed)
+    found = series.solve(given, start="total_degree", rng=seed)
     assert sorted(found.multiplicity.tolist()) == multiplicities
     assert found.at_infinity == infinite
     assert (found.is_singular == (found.multiplicity > 1)).all()
@@ -71,10 +161,11 @@ def test_multiple_solutions(given, multiplicities, infinite, seed):
 
 def test_a_curve_of_solutions_is_said():
     """Cyclic-4 has no isolated solution."""
-    found = series.solve(cyclic(4))
-    assert len(found) == 0
-    assert found.info.positive_dimensional == 20
-    check_sum(found)
+    for start, paths in (("total_degree", 20), ("polyhedral", 16)):
+        found = series.solve(cyclic(4), start=start)
+        assert len(found) == 0
+        assert found.info.positive_dimensional == paths
+        check_sum(found)
 
 
 @pytest.mark.parametrize("precision", ["d", "dd", "qd", "od"])
@@ -144,7 +235,7 @@ def test_refusals():
     with pytest.raises(ValueError, match="no unknown"):
         series.solve(system("3", "x + y"))
     with pytest.raises(ValueError, match="total_degree"):
-        series.solve(system("x", "y"), start="polyhedral")
+        series.solve(system("x", "y"), start="dense")
     with pytest.raises(TypeError, match="System"):
         series.solve("x")
     with pytest.raises(ValueError, match="1000000 are followed"):
@@ -155,7 +246,7 @@ def test_refusals():
 
 def test_the_result():
     """Indices, masks, iteration, pickles, SymPy, the table."""
-    found = series.solve(noon(3))
+    found = series.solve(noon(3), start="total_degree")
     assert len(list(found)) == len(found) == 21
     assert found[0].is_real
     assert not found[-1].is_real

@@ -56,6 +56,38 @@ def lu_panel(
     a: Block, places: NDArray[np.int64], limbs: int, complex: bool, first: int, last: int
 ) -> None: ...
 def cholesky_panel(c: Block, a: Block, limbs: int, complex: bool) -> None: ...
+def mixed_cells(
+    start: Integers, points: Integers, lifting: Block, most: int
+) -> tuple[list[int], bool]: ...
+def follow_paths(
+    limbs: int,
+    system: Sequence[Integers],
+    coefficient: Block,
+    weight: Sequence[Block],
+    patch: Sequence[Block],
+    gamma_re: float,
+    gamma_im: float,
+    x: Block,
+    s: Block,
+    step: Block,
+    tangent: Block,
+    past_x: Block,
+    past_tangent: Block,
+    past_s: Block,
+    held: Integers,
+    steps: Integers,
+    set: Integers,
+    which: Integers,
+    state: Integers,
+    target_re: float,
+    target_im: float,
+    tolerance: float,
+    least: float,
+    longest: float,
+    vanishing: float,
+    most: int,
+    jump: bool,
+) -> None: ...
 def exact_scan(
     x: Block, complex: bool, shift: Integers, top: Integers, bottom: Integers
 ) -> None: ...

@@ -290,6 +290,7 @@ NB_MODULE(_mdqr_host, m) {
           "b"_a.noconvert(), "limbs"_a, "complex"_a, "lower"_a, "unit_diagonal"_a);
     bind_elimination(m);
     bind_exact(m);
+    bind_paths(m);
     bind_series(m);
     bind_small(m);
     bind_text(m);

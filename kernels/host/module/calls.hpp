@@ -73,6 +73,7 @@ template <class F> void elementwise(const block_view& out, F f) {
 
 void bind_elimination(nb::module_& m);
 void bind_exact(nb::module_& m);
+void bind_paths(nb::module_& m);
 void bind_series(nb::module_& m);
 void bind_small(nb::module_& m);
 void bind_text(nb::module_& m);

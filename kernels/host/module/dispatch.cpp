@@ -8,15 +8,18 @@
 #define MDQR_LEVEL portable
 #include "module/exact_entries.hpp"
 #include "module/level_entries.hpp"
+#include "module/path_tables.hpp"
 #undef MDQR_LEVEL
 #if defined(MDQR_X86_LEVELS)
 #define MDQR_LEVEL v3
 #include "module/exact_entries.hpp"
 #include "module/level_entries.hpp"
+#include "module/path_tables.hpp"
 #undef MDQR_LEVEL
 #define MDQR_LEVEL v4
 #include "module/exact_entries.hpp"
 #include "module/level_entries.hpp"
+#include "module/path_tables.hpp"
 #undef MDQR_LEVEL
 #define MDQR_LEVEL v4_vnni
 #include "module/exact_entries.hpp"
@@ -30,15 +33,17 @@ struct level_tables {
     const char* name;
     const entry_table* tables;
     const exact_table* exact;
+    const path_entry* paths;
 };
 
 // Best first.
 const level_tables levels[] = {
 #if defined(MDQR_X86_LEVELS)
-    {"v4", mdqr::v4::tables, &mdqr::v4::exact_products},
-    {"v3", mdqr::v3::tables, &mdqr::v3::exact_products},
+    {"v4", mdqr::v4::tables, &mdqr::v4::exact_products, mdqr::v4::path_followers},
+    {"v3", mdqr::v3::tables, &mdqr::v3::exact_products, mdqr::v3::path_followers},
 #endif
-    {"portable", mdqr::portable::tables, &mdqr::portable::exact_products},
+    {"portable", mdqr::portable::tables, &mdqr::portable::exact_products,
+     mdqr::portable::path_followers},
 };
 
 bool runs_here(const std::string& name) {
@@ -95,5 +100,12 @@ const entry_table* entries(int limbs) {
 }
 
 const exact_table& exact_entries() { return *chosen_exact; }
+
+follow_paths_entry follow_paths(int limbs) {
+    for (size_t i = 0; i < std::size(mdqr::portable::path_followers); ++i)
+        if (chosen->paths[i].limbs == limbs)
+            return chosen->paths[i].follow;
+    return nullptr;
+}
 
 } // namespace mdqr_host

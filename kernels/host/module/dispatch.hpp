@@ -1,5 +1,6 @@
 // The entry points of the level chosen at load.
 #pragma once
+#include "mdqr/paths/arguments.hpp"
 #include "mdqr/series_arguments.hpp"
 #include "products/exact/arguments.hpp"
 #include "module/ops.hpp"
@@ -34,6 +35,13 @@ struct entry_table {
                         const block_view&);
 };
 
+// Homotopy paths, see series/path_entries.hpp.
+using follow_paths_entry = void (*)(const mdqr_paths::arguments&);
+struct path_entry {
+    int limbs;
+    follow_paths_entry follow;
+};
+
 // Exact products, see products/exact/entries.hpp.
 struct exact_table {
     void (*scan)(const block_view&, const long long*, long long*, long long*);
@@ -56,5 +64,8 @@ const char* level_name();
 const entry_table* entries(int limbs);
 
 const exact_table& exact_entries();
+
+// Null where there is no such limb count.
+follow_paths_entry follow_paths(int limbs);
 
 } // namespace mdqr_host

@@ -29,6 +29,7 @@ from mdqr._backend.blocks import (
 from mdqr._backend.host import window as host_window
 from mdqr._backend.host.balance import Balance
 from mdqr._backend.host.exact import Buffers, ExactProducts
+from mdqr._backend.host.paths import Paths
 from mdqr._backend.host.series import SeriesOrders
 from mdqr._backend.protocol import MOST_COLUMNS, PanelOut, SmallSolution
 from mdqr._backend.sources import check_digests, kernels_folder
@@ -89,7 +90,7 @@ def backend() -> HostBackend:
     return HostBackend()
 
 
-class HostBackend(Balance, ExactProducts, SeriesOrders):
+class HostBackend(Balance, ExactProducts, Paths, SeriesOrders):
     """The CPU; see `mdqr._backend.protocol.Backend` for what each call computes."""
 
     name = "cpu"

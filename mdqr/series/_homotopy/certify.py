@@ -22,8 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr.linalg import LinAlgError, inv
+from mdqr._functions.creation import array
 from mdqr.series._homotopy import integers
+from mdqr.series._homotopy.homotopy import eliminated
 from mdqr.series._homotopy.integers import Fixed
 from mdqr.series._homotopy.magnitudes import Magnitudes, U
 from mdqr.series._systems.terms import Terms
@@ -124,11 +125,12 @@ class _Test:
             y = self._points.at([place])
             try:
                 slopes = precise(self._x[[place]])[1][0]
-                inverse = inv(slopes)
+                one = array(np.eye(len(slopes), dtype=complex), precision=self._precision)
+                inverse = eliminated(slopes[None], one[None])[0]
                 top = abs(slopes.to_numpy()).max()
                 bits = self._precision.bits + _GUARD + max(int(np.frexp(top)[1]), 0)
                 b = Fixed.of(inverse, bits)
-            except (LinAlgError, OverflowError):
+            except OverflowError:  # singular, or nearly
                 continue
             left = abs(integers.product_minus_one(b, integers.matrix(whole, y)))
             left = left * (1 + 16 * U) + 2.0**-1000

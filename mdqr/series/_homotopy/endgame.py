@@ -6,14 +6,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mdqr._backend.protocol import PathGoal
 from mdqr._functions.creation import array
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.series._homotopy import loops
-from mdqr.series._homotopy.homotopy import Homotopy, condition, doubles, newton
+from mdqr.series._homotopy.homotopy import Homotopy, condition, doubles, noise, part_of_x0
 from mdqr.series._homotopy.tracker import FAILED as LOST
-from mdqr.series._homotopy.tracker import Paths, advance, in_double, in_precision
+from mdqr.series._homotopy.tracker import (
+    Paths,
+    advance,
+    by_kernel,
+    in_double,
+    in_precision,
+)
 
-# Where the end begins, and the ratio of radii from there on.
+# Where the end begins, the ratio of radii from there on, and how many there are for a limb.
 BEGIN, _RATIO, _RADII = 0.1, 4.0, 18
 UNDECIDED, REGULAR, SINGULAR, INFINITY, FAILED = range(5)
 # Ends with worse conditions are singular.
@@ -22,13 +29,15 @@ MOST_CONDITION = 1e9
 # for settled where it changes by so little from one radius to the next, and less each time.
 _KNOWN = 3
 _SETTLED, _EXACT, _LEAST_VALUATION, _LAST_RADIUS = 0.05, 1e-9, 0.05, 2e-3
-_SMALL_X0, NO_X0 = 0.2, 1e-12
+_SMALL_X0 = 1e-3
 # Loops from this radius on, for paths whose valuation is no larger, and for their cycles.
 _LOOPS, _MOST_VALUATION = 1e-3, 0.1
 # Points may have errors as large as this; else the next precision is taken.
-_NOISE = 1e-8
-# Newton's corrections in qd, and what the last of them is at a regular end.
-_STEPS, _REGULAR = 5, 1e-24
+NOISE = 1e-8
+# Pairs of Newton's corrections in qd, and the size of the last ones at a regular end.
+_CALLS, _REGULAR = 3, 1e-24
+# Ends of generic homotopies are singular ones at infinity from this radius on.
+_LATE = 1e-10
 # Ends of two radii are the same within this.
 _SAME_END = 1e-8
 
@@ -80,23 +89,21 @@ def finish(
 
     Those that a precision loses go on in the next one, up to `most`.
     """
-    run = _Run(homotopy, paths, tolerance)
-    for k in range(first, _RADII + 1):
+    run = _Run(homotopy, paths, most, tolerance)
+    last = _RADII * (homotopy.precision or PRECISIONS[0]).limbs
+    hard = run.ill_conditioned()
+    run.refine(hard, paths[hard], first)
+    for k in range(first, last + 1):
         lost, before = run.advance(BEGIN / _RATIO**k)
-        lost, before = run.without_x0(lost, before)
-        if lost.size:
-            run.ends.put(lost, _more_precise(homotopy, before, most, k, tolerance))
+        run.refine(*run.without_x0(lost, before), k)
         if not run.live.size:
             break
         run.valuations()
         run.loops()
-        hard = run.ill_conditioned(most)
-        if hard.size:
-            moved = _more_precise(homotopy, paths[hard], most, k + 1, tolerance)
-            run.ends.put(hard, moved)
-    ends = run.ends
-    ends.kind[ends.kind == UNDECIDED] = FAILED
-    return ends
+        hard = run.ill_conditioned()
+        run.refine(hard, paths[hard], k + 1)
+    run.refine(run.live, paths[run.live], last + 1)
+    return run.ends
 
 
 def _more_precise(
@@ -117,8 +124,8 @@ def _more_precise(
 class _Run:
     """Paths of one precision between the last tenth and their ends."""
 
-    def __init__(self, homotopy: Homotopy, paths: Paths, tolerance: float) -> None:
-        self._homotopy, self._paths, self._tolerance = homotopy, paths, tolerance
+    def __init__(self, homotopy: Homotopy, paths: Paths, most: Precision, tolerance: float) -> None:
+        self._homotopy, self._paths, self._most, self._tolerance = homotopy, paths, most, tolerance
         count = len(paths)
         self.ends = Ends.unknown(homotopy.variables, count)
         self._may_jump = np.ones(count, bool)
@@ -132,6 +139,12 @@ class _Run:
     def live(self) -> np.ndarray:
         """The paths that are not decided."""
         return np.flatnonzero(self.ends.kind == UNDECIDED)
+
+    def refine(self, which: np.ndarray, paths: Paths, first: int) -> None:
+        """Take the ends of paths, which are at the radius before `first`, in the next precision."""
+        if which.size:
+            ends = _more_precise(self._homotopy, paths, self._most, first, self._tolerance)
+            self.ends.put(which, ends)
 
     def advance(self, radius: float) -> tuple[np.ndarray, Paths]:
         """Follow all paths to a radius, or to zero; return those that are lost, before it."""
@@ -158,7 +171,7 @@ class _Run:
     def without_x0(self, lost: np.ndarray, before: Paths) -> tuple[np.ndarray, Paths]:
         """Decide paths whose x0 is a rounding error, and return the others."""
         x = doubles(self._paths.x[:, lost])
-        far = abs(x[0]) < NO_X0 * abs(x).max(axis=0)
+        far = part_of_x0(self._homotopy, x) < self._homotopy.no_x0
         self.ends.kind[lost[far]], self.ends.x[:, lost[far]] = INFINITY, x[:, far]
         return lost[~far], before[np.flatnonzero(~far)]
 
@@ -173,7 +186,9 @@ class _Run:
         if not which.size:
             return which
         x = doubles(self._paths.x[:, which])
-        good = condition(self._homotopy, x, np.zeros(len(which), complex)) < MOST_CONDITION
+        zero = np.zeros(len(which), complex)
+        good = condition(self._homotopy, x, zero) < MOST_CONDITION
+        good &= noise(self._homotopy, x, zero) < NOISE
         if self._homotopy.precision is not None:
             good[~good] = last_corrections(self._homotopy, x[:, ~good])[0] < _REGULAR
         here = which[good]
@@ -193,22 +208,24 @@ class _Run:
         # On the way past a large finite solution changes grow.
         smaller = (changes[1:] < changes[:-1]) | (changes[1:] < _EXACT)
         settled = smaller.all(axis=0) & (changes < _SETTLED * abs(v)).all(axis=0)
-        ratio = abs(x[0]) / abs(x).max(axis=0)
+        ratio = part_of_x0(self._homotopy, x)
         far = settled & (v > _LEAST_VALUATION) & (self._radius < _LAST_RADIUS)
-        far = (far & (ratio < _SMALL_X0)) | (ratio < NO_X0)
+        # Where large solutions are as likely as infinity, x0 alone decides.
+        near = far & (ratio < _SMALL_X0) & (not self._homotopy.generic)
+        far = near | (ratio < self._homotopy.no_x0)
         self._leaving[live] = v > _MOST_VALUATION
         self._valuation[:, live] = known[1:]
         self.ends.kind[live[far]] = INFINITY
         self.ends.x[:, live[far]] = x[:, far]
 
-    def ill_conditioned(self, most: Precision) -> np.ndarray:
+    def ill_conditioned(self) -> np.ndarray:
         """Return paths near the end of the digits of the precision, unless it is the highest."""
         now = self._homotopy.precision or PRECISIONS[0]
         which = self.live[~self._leaving[self.live]]
-        if now >= most or not which.size:
+        if now >= self._most or not which.size:
             return which[:0]
         x, s = doubles(self._paths.x[:, which]), self._paths.s[which]
-        return which[condition(self._homotopy, x, s) * now.eps > _NOISE]
+        return which[noise(self._homotopy, x, s) > NOISE]
 
     def loops(self) -> None:
         """Decide paths by loops around zero."""
@@ -231,8 +248,17 @@ class _Run:
 
     def _decide(self, members: np.ndarray, w: int, end: np.ndarray) -> None:
         ends = self.ends
-        far = abs(end[0]) < _SAME_END * abs(end).max()
-        singular = w > 1 or not last_corrections(self._homotopy, end[:, None])[0] < _REGULAR
+        size = abs(end).max()
+        last, point = last_corrections(self._homotopy, end[:, None])
+        singular = w > 1 or not last < _REGULAR
+        far = abs(end[0]) < _SAME_END * size
+        if far and self._homotopy.generic:
+            # It may be a large solution.
+            if not singular:
+                end = point[:, 0]
+                far = abs(end[0]) < _REGULAR * size
+            elif self._radius > _LATE:
+                return
         ends.kind[members] = INFINITY if far else SINGULAR if singular else REGULAR
         ends.x[:, members] = end[:, None]
         ends.winding[members], ends.points[:, members] = w, doubles(self._paths.x[:, members])
@@ -257,11 +283,14 @@ def last_corrections(homotopy: Homotopy, x: np.ndarray) -> tuple[np.ndarray, np.
     count = x.shape[1]
     if not count:
         return np.zeros(0), x
-    qd, zero = PRECISIONS[2], np.zeros(count, complex)
-    point, d = array(x, precision=qd), x
-    for _ in range(_STEPS):
-        d, _ = newton(homotopy.within(qd), point, zero)
-        point = point - d
+    qd, every = PRECISIONS[2], np.arange(count)
+    before = point = array(x, precision=qd)
+    goal = PathGoal(0.0, 1.0, 1.0, 1.0)
+    for _ in range(_CALLS):
+        # Two corrections at s = 0.
+        paths, before = Paths.at(point, 0.0), point
+        by_kernel(homotopy.within(qd).tables, paths, every, goal)
+        point = paths.x
     size = abs(x).max(axis=0)
-    last = abs(d).max(axis=0) / size
+    last = abs(doubles(point - before)).max(axis=0) / size
     return np.where(np.isnan(last), np.inf, last), doubles(point)

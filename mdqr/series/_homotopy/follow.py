@@ -12,18 +12,20 @@ from mdqr.series._homotopy.endgame import (
     BEGIN,
     FAILED,
     INFINITY,
-    NO_X0,
+    NOISE,
     REGULAR,
     Ends,
     finish,
 )
-from mdqr.series._homotopy.homotopy import Homotopy, doubles
+from mdqr.series._homotopy.homotopy import Homotopy, doubles, noise, part_of_x0
 from mdqr.series._homotopy.tracker import FAILED as LOST
 from mdqr.series._homotopy.tracker import THERE, TOLERANCE, Paths, advance, in_precision
 
 # Points at which two paths are taken for one, relative to their size, and by how much smaller the
 # tolerance is with which they are followed again, as often.
 _EQUAL, _SMALLER, _TIMES = 1e-8, 1e-2, 2
+# The same for paths that a precision lost, once more with each: some have others near by.
+_CAREFUL = 1e-4
 
 
 @dataclass
@@ -68,7 +70,7 @@ def follow(homotopy: Homotopy, x: np.ndarray, most: Precision, report: Reporter 
     moving = paths[good]
     ends.put(good, finish(homotopy, moving, most, tolerance=TOLERANCE))
     paths.steps[good] = moving.steps
-    ends.kind[lost] = _kinds_of_lost(paths.x[:, lost])
+    ends.kind[lost] = _kinds_of_lost(homotopy, paths.x[:, lost])
     for _ in range(_TIMES):
         regular = np.flatnonzero(ends.kind == REGULAR)
         met = equal(ends.x, regular, _EQUAL)
@@ -99,28 +101,30 @@ def _to_end(
     state = advance(
         homotopy, paths, np.arange(count), BEGIN, tolerance=tolerance, least=1e-10, report=tell
     )
-    lost = np.flatnonzero(state == LOST)
+    lost = np.flatnonzero((state == LOST) | _is_noisy(homotopy, paths))
     for precision in PRECISIONS[1 : PRECISIONS.index(most) + 1]:
-        x0, size = abs(paths.x[0, lost]), abs(paths.x[:, lost]).max(axis=0)
         # Paths on the way to infinity are at their end.
-        hard = lost[x0 >= NO_X0 * size]
+        hard = lost[part_of_x0(homotopy, paths.x[:, lost]) >= homotopy.no_x0]
         if not hard.size:
             break
         moved = in_precision(Paths.at(x[:, hard], 1.0), precision)
         state = advance(
             homotopy.within(precision), moved, np.arange(len(hard)), BEGIN,
-            tolerance=tolerance, least=1e-14,
+            tolerance=tolerance * _CAREFUL ** PRECISIONS.index(precision), least=1e-14,
         )  # fmt: skip
-        found = np.flatnonzero(state == THERE)
-        steps = moved.steps
-        paths[hard[found]] = moved.within(doubles(moved.x))[found]
-        paths.steps[hard] = steps
+        found = np.flatnonzero((state == THERE) & ~_is_noisy(homotopy.within(precision), moved))
+        paths[hard] = moved.within(doubles(moved.x))
         lost = np.setdiff1d(lost, hard[found])
     return paths, lost
 
 
-def _kinds_of_lost(x: np.ndarray) -> np.ndarray:
-    far = abs(x[0]) < NO_X0 * abs(x).max(axis=0)
+def _is_noisy(homotopy: Homotopy, paths: Paths) -> np.ndarray:
+    """Tell of paths whether roundings in this precision may have moved them to others."""
+    return np.asarray(noise(homotopy, doubles(paths.x), paths.s) > NOISE)
+
+
+def _kinds_of_lost(homotopy: Homotopy, x: np.ndarray) -> np.ndarray:
+    far = part_of_x0(homotopy, x) < homotopy.no_x0
     return np.where(far, INFINITY, FAILED).astype(np.int8)
 
 

@@ -5,20 +5,24 @@ Points are arrays ``(variables, paths)``, complex128 or MDArrays; corrections ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from mdqr import concatenate
 from mdqr._array.array import MDArray
+from mdqr._backend.protocol import PathSystem
 from mdqr._functions.creation import array
-from mdqr._precision import Precision
-from mdqr.series._systems.terms import Terms
+from mdqr._precision import PRECISIONS, Precision
+from mdqr.series._homotopy.tables import merged, path_system
+from mdqr.series._systems.polynomial import ZERO, Gaussian
+from mdqr.series._systems.terms import Terms, gaussian
 
 Points = Any  # complex128 or MDArray
-# Float64 solves systems of conditions below this where points are held in more limbs.
-_MOST_CONDITION = 1e10
+# See `no_x0`: of generic homotopies, whose ends may be as large, and of others.
+_NO_X0 = {True: 1e-26, False: 1e-12}
 # H, H_x and H_s at points.
 Jet = tuple[Points, Points, Points]
 
@@ -27,13 +31,23 @@ Jet = tuple[Points, Points, Points]
 class Line:
     """``gamma s G + (1 - s) F``, and ``patch . x = 1``.
 
-    `terms` are homogeneous: the n equations of F and the n of G.
+    `terms` are homogeneous: the n equations of F and the n of G. With `generic`, F has the
+    monomials of G, and few paths, if any, lead to infinity. `units` are powers of two of the
+    coordinates.
     """
 
     terms: Terms
     gamma: complex
     patch: np.ndarray
+    generic: bool = False
+    units: np.ndarray | None = None
     precision: Precision | None = None
+    _within: dict[Precision | None, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def no_x0(self) -> float:
+        """Paths whose x0 is a smaller part of the largest coordinate are at infinity."""
+        return _NO_X0[self.generic]
 
     @property
     def variables(self) -> int:
@@ -42,13 +56,33 @@ class Line:
 
     def within(self, precision: Precision | None) -> Line:
         """Return the same homotopy, evaluated in a precision; None is complex128."""
-        return replace(self, precision=precision)
+        if precision not in self._within:
+            self._within[precision] = replace(self, precision=precision)
+        found: Line = self._within[precision]
+        return found
+
+    @cached_property
+    def tables(self) -> PathSystem:
+        """The homotopy for the kernel, in its precision."""
+        n, gamma = self.variables - 1, gaussian(self.gamma)
+        orders = [
+            [ZERO, gamma * c] if place >= n else [c, -c]
+            for place, c in zip(self.terms.equation, self.terms.coefficients, strict=True)
+        ]
+        rows = merged(self.terms.equation % n, self.terms.exponents, orders, self.precision)
+        return path_system(*rows, n, patch=self.patch)
+
+    def moduli(self, x: np.ndarray, s: np.ndarray) -> np.ndarray:
+        """Return the sums of the moduli of the terms of equations ``(n, paths)``."""
+        n, values = self.variables - 1, self.terms.moduli(abs(x).astype(complex))[0].real
+        return np.asarray(abs(self.gamma * s) * values[n:] + abs(1.0 - s) * values[:n])
 
     def jet(self, x: Points, s: np.ndarray) -> Jet:
         """Return H ``(paths, v)``, H_x ``(paths, v, v)`` and H_s ``(paths, v)``."""
         values, slopes = evaluated(self.terms, x, self.precision)
         n = self.variables - 1
-        begin, end = self.gamma * s, 1.0 - _as(s, self.precision)
+        t = _as(s, self.precision)
+        begin, end = self.gamma * t, 1.0 - t
         h = begin * values[n:] + end * values[:n]
         hs = self.gamma * values[n:] - values[:n]
         hx = begin * slopes[n:] + end * slopes[:n]
@@ -68,7 +102,15 @@ class Parameters:
     patch: np.ndarray
     begin: np.ndarray
     end: np.ndarray
+    generic: bool = True
+    units: np.ndarray | None = None
     precision: Precision | None = None
+    _within: dict[Precision | None, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def no_x0(self) -> float:
+        """Paths whose x0 is a smaller part of the largest coordinate are at infinity."""
+        return _NO_X0[self.generic]
 
     @property
     def variables(self) -> int:
@@ -77,7 +119,33 @@ class Parameters:
 
     def within(self, precision: Precision | None) -> Parameters:
         """Return the same homotopy, evaluated in a precision; None is complex128."""
-        return replace(self, precision=precision)
+        if precision not in self._within:
+            self._within[precision] = replace(self, precision=precision)
+        found: Parameters = self._within[precision]
+        return found
+
+    @cached_property
+    def tables(self) -> PathSystem:
+        """The homotopy for the kernel, in its precision."""
+        v = self.variables
+        powers = self.terms.exponents[:, v:]
+        most = int(powers.sum(axis=1).max(initial=0))
+        ends, begins = ([gaussian(p) for p in each.tolist()] for each in (self.end, self.begin))
+        orders = []
+        for c, row in zip(self.terms.coefficients, powers.tolist(), strict=True):
+            polynomial = [c] + [ZERO] * most
+            for first, last, power in zip(ends, begins, row, strict=True):
+                for _ in range(power):
+                    polynomial = _times(polynomial, first, last + -first)
+            orders.append(polynomial)
+        rows = merged(self.terms.equation, self.terms.exponents[:, :v], orders, self.precision)
+        return path_system(*rows, v - 1, gamma=self.gamma, patch=self.patch)
+
+    def moduli(self, x: np.ndarray, s: np.ndarray) -> np.ndarray:
+        """Return the sums of the moduli of the terms of equations ``(n, paths)``."""
+        u = self.gamma * s / (self.gamma * s + (1.0 - s))
+        p = self.end[:, None] + (self.begin - self.end)[:, None] * u
+        return self.terms.moduli(abs(np.concatenate([x, p])).astype(complex))[0].real.copy()
 
     def jet(self, x: Points, s: np.ndarray) -> Jet:
         """Return H ``(paths, v)``, H_x ``(paths, v, v)`` and H_s ``(paths, v)``."""
@@ -94,6 +162,12 @@ class Parameters:
 
 
 Homotopy = Line | Parameters
+
+
+def _times(polynomial: list[Gaussian], constant: Gaussian, slope: Gaussian) -> list[Gaussian]:
+    """Return a polynomial times ``constant + slope u``, without the last order."""
+    before = [ZERO, *polynomial[:-1]]
+    return [c * constant + d * slope for c, d in zip(polynomial, before, strict=True)]
 
 
 def evaluated(terms: Terms, x: Points, precision: Precision | None) -> tuple[Points, Points]:
@@ -118,20 +192,14 @@ def on_patch(patch: np.ndarray, x: Points, jet: Jet) -> Jet:
     return wide[0], wide[1], wide[2]
 
 
-def newton(homotopy: Homotopy, x: Points, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return Newton's corrections and the tangents dx/ds, complex128 ``(v, paths)``.
+def newton(homotopy: Homotopy, x: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return Newton's corrections and the tangents dx/ds ``(v, paths)`` in float64.
 
     NaN where the Jacobian is singular.
     """
     h, hx, hs = homotopy.jet(x, s)
-    if isinstance(x, MDArray):
-        right = array(np.zeros((*h.shape, 2), complex), precision=x.precision)
-        right[..., 0], right[..., 1] = h, hs
-        found = _precisely_solved(hx, right)
-    else:
-        both = np.empty((*h.shape, 2), complex)
-        both[..., 0], both[..., 1] = h, hs
-        found = solved(hx, both)
+    both = np.stack([h, hs], axis=-1)
+    found = solved(hx, both)
     return found[..., 0].T, -found[..., 1].T
 
 
@@ -145,22 +213,6 @@ def solved(a: np.ndarray, b: np.ndarray) -> np.ndarray:
             return found
         half = len(a) // 2
         return np.concatenate([solved(a[:half], b[:half]), solved(a[half:], b[half:])])
-
-
-def _precisely_solved(a: MDArray, b: MDArray) -> np.ndarray:
-    """Return the solutions of a batch in complex128, to some digits; NaN for singular matrices.
-
-    By float64, where that leaves digits: corrections and tangents need no more.
-    """
-    near = a.to_numpy()
-    with np.errstate(all="ignore"):
-        inverse = solved(near, np.broadcast_to(np.eye(near.shape[-1], dtype=complex), near.shape))
-        found: np.ndarray = inverse @ b.to_numpy()
-        worst = abs(near).sum(axis=-1).max(axis=-1) * abs(inverse).sum(axis=-1).max(axis=-1)
-    hard = np.flatnonzero(~(worst < _MOST_CONDITION))
-    if hard.size:
-        found[hard] = eliminated(a[hard], b[hard]).to_numpy()
-    return found
 
 
 def eliminated(a: MDArray, b: MDArray) -> MDArray:
@@ -191,6 +243,35 @@ def condition(homotopy: Homotopy, x: np.ndarray, s: np.ndarray) -> np.ndarray:
     values = np.linalg.svd(hx, compute_uv=False)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(values[:, -1] > 0, values[:, 0] / values[:, -1], np.inf)
+
+
+def part_of_x0(homotopy: Homotopy, x: np.ndarray) -> np.ndarray:
+    """Return x0 relative to the largest coordinate, in the units of x or of the problem.
+
+    The larger one: units from a few coefficients may make solutions seem large.
+    """
+    size = abs(x[1:]).max(axis=0)
+    if homotopy.units is not None:
+        given = abs(x[1:]) * np.ldexp(1.0, homotopy.units)[:, None]
+        size = np.minimum(size, given.max(axis=0))
+    found: np.ndarray = abs(x[0]) / np.maximum(size, abs(x[0]))
+    return found
+
+
+def noise(homotopy: Homotopy, x: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """Return by how much roundings of the terms move points, relative to their size.
+
+    In the precision of the homotopy; infinite at a singular Jacobian.
+    """
+    eps = (homotopy.precision or PRECISIONS[0]).eps
+    plain = homotopy.within(None)
+    with np.errstate(all="ignore"):
+        _, hx, _ = plain.jet(x, s)
+        terms = np.concatenate([plain.moduli(x, s), np.ones((1, x.shape[1]))])
+        inverse = solved(hx, np.broadcast_to(np.eye(len(x), dtype=complex), hx.shape))
+        moved = (abs(inverse) @ terms.T[..., None])[..., 0].max(axis=1)
+        found = eps * moved / abs(x).max(axis=0)
+    return np.where(np.isnan(found), np.inf, found)
 
 
 def doubles(x: Points) -> np.ndarray:

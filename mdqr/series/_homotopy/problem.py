@@ -13,6 +13,9 @@ from mdqr.series._systems.polynomial import Gaussian
 from mdqr.series._systems.system import System
 from mdqr.series._systems.terms import Terms, exact
 
+# Times that weights are changed.
+_WEIGHTED = 20
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -121,14 +124,20 @@ class Problem:
 def units(terms: Terms) -> np.ndarray:
     """Return exponents k so that ``x_j = 2**k_j y_j`` brings coefficients near one size.
 
-    The least squares of their logarithms, up to a factor of each equation.
+    The least sum of the moduli of their logarithms, up to a factor of each equation: a coefficient
+    of another size, as cancellation leaves it, counts for little. By least squares with weights.
     """
     n, m = terms.variables, terms.equations
     sizes = np.array([_log2(value) for value in terms.coefficients])
     rows = np.zeros((len(sizes), m))
     rows[np.arange(len(sizes)), terms.equation] = 1.0
     table = np.concatenate([rows, terms.exponents], axis=1)
-    found = np.linalg.lstsq(table, -sizes, rcond=1e-10)[0][m:]
+    weights: np.ndarray = np.ones(len(sizes))
+    found = np.zeros(m + n)
+    for _ in range(_WEIGHTED):
+        found = np.linalg.lstsq(table * weights[:, None], -sizes * weights, rcond=1e-10)[0]
+        weights = 1.0 / np.sqrt(np.maximum(abs(table @ found + sizes), 0.5))
+    found = found[m:]
     return np.rint(np.clip(found, -200, 200)).astype(int) if n else found.astype(int)
 
 

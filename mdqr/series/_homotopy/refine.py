@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._backend.protocol import PathGoal
 from mdqr._functions.creation import array
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg import LinAlgError, solve
-from mdqr.series._homotopy.homotopy import eliminated, solved
+from mdqr.series._homotopy.homotopy import solved
+from mdqr.series._homotopy.tables import merged, path_system
+from mdqr.series._homotopy.tracker import Paths, by_kernel
 from mdqr.series._systems.terms import Terms
 
 _MOST_STEPS = 40
@@ -53,18 +56,23 @@ def separated(terms: Terms, x: np.ndarray, precision: Precision) -> MDArray:
     it is smaller than that between solutions, it converges as usual.
     """
     work = PRECISIONS[min(PRECISIONS.index(precision) + 1, len(PRECISIONS) - 1)]
-    point = array(x, precision=work).astype(dtype=complex)
+    # A homotopy that does not move: each call of the kernel corrects points twice.
+    orders = [[value] for value in terms.coefficients]
+    rows = merged(terms.equation, terms.exponents, orders, work)
+    system = path_system(*rows, terms.equations)
+    every, goal = np.arange(len(x)), PathGoal(0.0, 1.0, 1.0, 1.0)
+    point = array(x, precision=work).astype(dtype=complex).T
     with np.errstate(all="ignore"):
-        for _ in range(int(1.5 * precision.bits)):
-            values, slopes = terms.precise(work)(point)
-            d = eliminated(slopes, values[..., None])[..., 0]
-            change = _relative(d.to_numpy(), point.to_numpy())
+        for _ in range(int(0.75 * precision.bits)):
+            paths = Paths.at(point, 0.0)
+            by_kernel(system, paths, every, goal)
+            change = _relative((paths.x - point).to_numpy().T, point.to_numpy().T)
             if not np.isfinite(change).all() or (change > _FAR).any():
                 break
-            point = point - d
+            point = paths.x
             if (change < precision.eps).all():
                 break
-    return array(point, precision=precision)
+    return array(point.T, precision=precision)
 
 
 def _with_precise_jacobians(terms: Terms, point: MDArray, work: Precision) -> MDArray:

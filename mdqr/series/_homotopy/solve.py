@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,17 +17,22 @@ from mdqr._progress import Progress, Report, with_report
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
 from mdqr.series._errors import required
-from mdqr.series._homotopy import start as starts
 from mdqr.series._homotopy.follow import follow
 from mdqr.series._homotopy.homotopy import Homotopy
 from mdqr.series._homotopy.problem import Problem, in_units, squared, units
 from mdqr.series._homotopy.results import Found, collected
 from mdqr.series._homotopy.solutions import Solutions
+from mdqr.series._homotopy.starts import start as starts
+from mdqr.series._homotopy.starts.cells import ALL
+from mdqr.series._homotopy.starts.polyhedral import cells_of, polyhedral
 from mdqr.series._systems.polynomial import Gaussian
 from mdqr.series._systems.system import System
-from mdqr.series._systems.terms import gaussian
+from mdqr.series._systems.terms import Terms, gaussian
 
-_STARTS = ("auto", "total_degree")
+# The search for mixed cells takes so many pivots at most; of fewer paths none are looked for, and
+# the mixed volume has to be this part of the product of the degrees.
+_PIVOTS, _PIVOTS_A_PATH, _FEW, _FEWER = 20000, 100, 8, 0.8
+_STARTS = ("auto", "total_degree", "polyhedral")
 
 
 @experimental
@@ -46,10 +53,13 @@ def solve(
     ----------
     system : System
         At least as many equations as unknowns.
-    start : {"auto", "total_degree"} or tuple, optional
-        A start system ``x_i^d = b``, with as many paths as the product of the degrees: "auto" is
-        that, too. Or ``(solutions, values)``: solutions ``(k, n)`` of the system at other values
-        of its parameters, from which paths lead to those at `target`.
+    start : {"auto", "total_degree", "polyhedral"} or tuple, optional
+        "total_degree": a start system ``x_i^d = b``, with as many paths as the product of the
+        degrees. "polyhedral": one with the monomials of the equations, with as many paths as their
+        mixed volume; the origin joins them where solutions with zeros are possible. "auto" takes
+        that with fewer paths, if mixed cells are found soon. Or ``(solutions, values)``: solutions
+        ``(k, n)`` of the system at other values of its parameters, from which paths lead to those
+        at `target`.
     target : number or sequence, optional
         The values of the parameters; one number for one parameter. Equations with parameters
         need it.
@@ -88,12 +98,14 @@ def solve(
     -----
     Paths of ``gamma s G + (1 - s) F`` are followed from s = 1 to 0 in a random patch of projective
     space, many at once in float64, by Hermite's interpolation of the last points and two of
-    Newton's corrections; paths of large conditions in dd, qd and od. Paths to infinity end
-    where the valuation of the homogeneous coordinate has settled. Loops around s = 0 find
+    Newton's corrections in a kernel; paths of large conditions in dd, qd and od. Paths to infinity
+    end where the valuation of the homogeneous coordinate has settled. Loops around s = 0 find
     winding numbers of singular ends, and the ends as means (A. P. Morgan, A. J. Sommese and
     C. W. Wampler 1991). Paths that meet are followed again with shorter steps. With probability
     one all isolated solutions are ends of paths; that none was lost is not proven, except where
-    the certified ones are as many as the product of the degrees.
+    the certified ones are as many as the product of the degrees. The polyhedral start follows
+    B. Huber and B. Sturmfels (1995), with mixed cells by linear programs (T. Gao and T. Y. Li
+    2000); where not all of its paths are found, "total_degree" is taken, see `info.method`.
 
     Certificates are Krawczyk's test in polydisks, with residuals in integers and bounds of all
     roundings: they hold for the exact coefficients. They exist for nonsingular solutions of as many
@@ -120,6 +132,7 @@ def solve(
     square = squared(scaled, generator)
     method, (homotopy, x) = _begin(problem, start, values, powers, square, generator)
     most = max(work, PRECISIONS[2])
+    homotopy = replace(homotopy, units=powers, _within={})
     followed = follow(homotopy, x, most, progress)
     found = Found(problem.variables, scaled, square, powers, work, method)
     return collected(found, homotopy, followed, certify=certify)
@@ -156,6 +169,23 @@ def _is_one(given: Any) -> bool:
     )
 
 
+def _named(
+    start: str, square: Terms, rng: np.random.Generator
+) -> tuple[str, tuple[Homotopy, np.ndarray]]:
+    """Return the homotopy of a start by its name; "auto" takes that with fewer paths."""
+    if start != "total_degree":
+        paths = prod(map(int, square.degrees))
+        # Cells are not looked for longer than paths would take.
+        most = _PIVOTS + _PIVOTS_A_PATH * paths if start == "auto" else ALL
+        cells = cells_of(square, rng, most) if start != "auto" or paths > _FEW else None
+        volume = 0 if cells is None else int(cells.volumes.sum())
+        if cells is not None and volume > 0 and (start != "auto" or volume <= _FEWER * paths):
+            found = polyhedral(square, cells, rng)
+            if found is not None:
+                return "polyhedral", found
+    return "total_degree", starts.total_degree(square, rng)
+
+
 def _begin(
     problem: Problem,
     start: Any,
@@ -168,9 +198,10 @@ def _begin(
     if isinstance(start, str):
         if start not in _STARTS:
             raise ValueError(
-                f'start must be "auto", "total_degree" or (solutions, values); got {start!r:.50}'
+                'start must be "auto", "total_degree", "polyhedral" or (solutions, values); got '
+                f"{start!r:.50}"
             )
-        return "total_degree", starts.total_degree(square, rng)
+        return _named(start, square, rng)
     if not isinstance(start, tuple) or len(start) != 2:
         raise ValueError("start must be a name, or a pair of solutions and values of parameters")
     if not problem.parameters:

@@ -124,6 +124,11 @@ class Terms:
         """The equations in float64."""
         return Polynomials(self.exponents, self.floats, self.equation, self.equations)
 
+    @cached_property
+    def moduli(self) -> Polynomials:
+        """The equations in float64 with the moduli of the coefficients."""
+        return Polynomials(self.exponents, abs(self.floats), self.equation, self.equations)
+
     def precise(self, precision: Precision) -> PrecisePolynomials:
         """Return the equations in a precision."""
         if precision not in self._precise:
@@ -134,12 +139,23 @@ class Terms:
 
     def rounded(self, precision: Precision) -> MDArray:
         """Return the coefficients ``(terms,)``, complex, in a precision."""
-        parts = []
-        for name in ("real", "imag"):
-            values = np.empty(len(self.coefficients), dtype=object)
-            values[:] = [getattr(value, name) for value in self.coefficients]
-            parts.append(array(values, precision=precision).limbs)
-        return from_limbs(np.stack(parts), dtype=complex)
+        return rounded(self.coefficients, precision)
+
+
+def rounded(numbers: list[Gaussian], precision: Precision) -> MDArray:
+    """Return complex numbers ``(k,)`` in a precision.
+
+    Raises
+    ------
+    ValueError
+        If one leaves the range of doubles.
+    """
+    parts = []
+    for name in ("real", "imag"):
+        values = np.empty(len(numbers), dtype=object)
+        values[:] = [getattr(value, name) for value in numbers]
+        parts.append(array(values, precision=precision).limbs)
+    return from_limbs(np.stack(parts), dtype=complex)
 
 
 def exact(system: System) -> list[list[Gaussian]]:

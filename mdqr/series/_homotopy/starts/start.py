@@ -20,10 +20,10 @@ _FAR = 0.03
 
 def random_patch(rng: np.random.Generator, variables: int) -> np.ndarray:
     """Return random complex numbers of moduli 0.5 to 1.5."""
-    return rng.uniform(0.5, 1.5, variables) * _unit(rng, variables)
+    return rng.uniform(0.5, 1.5, variables) * unit(rng, variables)
 
 
-def _unit(rng: np.random.Generator, count: int) -> np.ndarray:
+def unit(rng: np.random.Generator, count: int) -> np.ndarray:
     return np.exp(2j * np.pi * rng.random(count))
 
 
@@ -45,7 +45,7 @@ def total_degree(terms: Terms, rng: np.random.Generator) -> tuple[Line, np.ndarr
             f"the equations have degrees whose product is {paths}: so many paths, and at most "
             f"{MOST_PATHS} are followed"
         )
-    values, gamma = _unit(rng, n), complex(_unit(rng, 1)[0])
+    values, gamma = unit(rng, n), complex(unit(rng, 1)[0])
     found = {}
     for i, (degree, value) in enumerate(zip(degrees.tolist(), values.tolist(), strict=True)):
         found[(i, 0, *(degree if j == i else 0 for j in range(n)))] = ONE
@@ -82,7 +82,7 @@ def parameters(
     first, last = (
         np.array([complex(float(v.real), float(v.imag)) for v in each]) for each in (begin, end)
     )
-    homotopy = Parameters(terms, complex(_unit(rng, 1)[0]), patch, first, last)
+    homotopy = Parameters(terms, complex(unit(rng, 1)[0]), patch, first, last)
     points = np.concatenate([np.ones((1, len(x))), np.ldexp(x.real, -powers).T + 0j])
     points[1:] += 1j * np.ldexp(x.imag, -powers).T
     points = points / (patch @ points)

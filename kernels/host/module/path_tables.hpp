@@ -1,0 +1,14 @@
+// The table of the entry points of homotopy paths of one level, for every limb count. Included once
+// per level with MDQR_LEVEL defined, so there is no include guard.
+#include "series/path_entries.hpp"
+
+namespace mdqr {
+inline namespace MDQR_LEVEL {
+
+inline constexpr mdqr_host::path_entry path_followers[] = {
+#define MDQR_LIMB_COUNT(n) {n, mdqr_follow_paths<n>},
+#include "mdqr/limb_counts.def"
+};
+
+} // namespace MDQR_LEVEL
+} // namespace mdqr

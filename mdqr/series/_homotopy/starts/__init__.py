@@ -1,0 +1,1 @@
+"""Systems with known solutions, from which paths start."""
