@@ -19,6 +19,7 @@ from mdqr._functions import creation, filled
 from mdqr._limbs import planes as _limbs
 from mdqr._limbs.device import check_device
 from mdqr._limbs.planes import Block
+from mdqr._limbs.rounding_mode import require_nearest
 from mdqr._precision import Precision
 from mdqr._typing import PrecisionLike
 
@@ -252,6 +253,7 @@ def _drawn(
     is_complex = bool(creation.wants_complex(dtype))
     values = tuple(shape) if np.iterable(shape) else (shape,)
     _limbs.check_axes(len(values), is_complex)
+    require_nearest()
     with filled.memory_guard(values, precision, is_complex, device):
         keys = generator.integers(0, 2**64 - 1, (2, 2), np.uint64, endpoint=True).tolist()
         block = _standard(name, keys[: 1 + is_complex], values, precision.limbs, device)
