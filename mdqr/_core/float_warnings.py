@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from mdqr._core.base import ArrayBase
 from mdqr._errors import DataPrecisionWarning, warn_caller
 from mdqr._precision import Precision
 
+_PACKAGE = str(Path(__file__).parents[1])
 _SHORT = 40  # bits of a float that is plainly exact
 _OWN = ("mdqr._core", "mdqr._array", "mdqr._functions", "mdqr._errors", "mdqr._backend.host.values")
 _lock = threading.Lock()
@@ -115,8 +117,9 @@ def _long(x: Any) -> Iterator[float]:
 def _of_the_caller() -> bool:
     """Return whether the operation was called from outside, not by another function of mdqr."""
     frame = sys._getframe(1)
-    while frame is not None and (name := str(frame.f_globals.get("__name__"))).startswith("mdqr"):
-        if not name.startswith(_OWN):
+    # An example in a docstring has the name of its module, but no file of the package.
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        if not str(frame.f_globals.get("__name__")).startswith(_OWN):
             return False
         frame = frame.f_back  # type: ignore[assignment]
     return True

@@ -12,6 +12,7 @@ import mdqr
 from mdqr._limbs.planes import Kind
 from mdqr.linalg import qr
 from mdqr.linalg._factor.refine import gram, products
+from mdqr.linalg._factor.refine.cholesky import Sweeps
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.operands import gather
 from mdqr.testing import matrix
@@ -100,7 +101,7 @@ def left_of_exact(a, r):
 
 @pytest.mark.parametrize("cond", [1e1, 1e3, 1e6])
 @pytest.mark.parametrize("multiple", NARROW, ids=str)
-def test_bounds_are_above_what_each_sweep_leaves(multiple, dtype, cond, rng, monkeypatch):
+def test_bounds_are_above_what_each_sweep_leaves(multiple, dtype, cond, rng):
     """And not far: those of early sweeps are what F shows."""
     a = cases.random(12, 5, multiple, dtype, rng, cond=cond)
     inputs = gather(a, precision=None, trimmed=False)
@@ -109,7 +110,7 @@ def test_bounds_are_above_what_each_sweep_leaves(multiple, dtype, cond, rng, mon
     wide = Kind(2 * multiple.limbs, dtype is complex)
     options = {"kind": wide, "conj_a": True, "shape": "gram"}
     whole = products.formed(inputs.backend, scaled.swapaxes(-1, -2), scaled, **options)
-    sweeps = gram._sweeps_of(inputs.backend, whole, wide, 1)
+    sweeps = Sweeps.of(inputs.backend, whole, wide, runs=1)
     r, ratios = sweeps.start(), []
     for _ in range(4):
         found = sweeps.measured(r)

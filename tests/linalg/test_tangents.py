@@ -47,7 +47,7 @@ def test_errors_of_powers_are_within_their_bounds(t, multiple):
         near = to_acb(linalg.logm(b))
         wanted = (logarithm(to_acb(b), near) * flint.acb(t)).exp()
         check(x, info, wanted)
-        assert info.error_bound.max() <= 2.0**30 * multiple.eps * moduli(wanted).max()
+        assert info.error_bound.max() <= 2.0**34 * multiple.eps * moduli(wanted).max()
 
 
 @pytest.mark.parametrize("name", ["tanm", "tanhm"])

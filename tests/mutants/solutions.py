@@ -28,17 +28,17 @@ _SEED = 5
 def unrounded() -> Iterator[list[tuple[Any, Any]]]:
     """Collect pairs of a system and a part: a solution, what it lacks of that found, its bound."""
     found: list[tuple[Any, Any]] = []
-    original = answer._unknowns
+    original = answer.unknowns
 
     def noted(system: Any, parts: Any, precision: Any) -> Any:
         found.extend((system, replace(part)) for part in parts)
         return original(system, parts, precision)
 
-    answer._unknowns = noted
+    answer.unknowns = noted
     try:
         yield found
     finally:
-        answer._unknowns = original
+        answer.unknowns = original
 
 
 def ratios(system: Any, part: Any, weights: Any) -> Iterator[float]:

@@ -39,7 +39,7 @@ SYSTEMS = {"equations": (equations, [1.5, 0.8]), "trigonometric": (trigonometric
 def problem(name, seed):
     """Return a system with full-width constants, its start, and the zero to 160 digits."""
     function, start = SYSTEMS[name]
-    c = mdqr.random.uniform((3,), low=1, high=2, precision=mdqr.od, rng=seed)
+    c = mdqr.random.uniform((3,), low=1, high=2, precision=mdqr.od, rng=seed + 7)
     with mpmath.workdps(320):
         constants = c.to_mpmath()
         # The error may be as large as the root of the tolerance.

@@ -86,6 +86,8 @@ def test_bounds_and_sums_of_squares(data):
         fit = lstsq(a, b, precision=precision, progress=lambda *_: None)
     exact, squares, _ = solved_exactly(a, b)
     check_bounds(fit, exact)
+    if fit.info.method != "refine":  # of the others the sums have the errors of x
+        return
     eps = Fraction(precision.eps)
     found = cases.fractions(fit.residuals)
     sizes = [sum(Fraction(x) ** 2 for x in column) for column in b.T]

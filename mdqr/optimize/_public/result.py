@@ -90,7 +90,7 @@ class OptimizeResult(dict[str, Any]):
 
 
 class FitStatistics(Info, ABC):
-    """What the reports on a fit and on a batch of fits have in common."""
+    """The base of the reports on a fit and on a batch of fits."""
 
     noise: Any
 

@@ -94,7 +94,7 @@ def root(
         The starting point, ``(n,)`` or a number. Where it is complex the unknowns are; `fun` must
         be analytic then.
     args : tuple, optional
-        More arguments of `fun` and `jac`; one that is no tuple is the only one.
+        More arguments of `fun` and `jac`; anything but a tuple is the only one.
     method : {"auto", "hybr", "lm"}, optional
         All are one method.
     jac : callable, bool or "series", optional
@@ -197,7 +197,7 @@ def root(
 
 
 def _split(name: str, fun: Callable[..., Any], jac: Any) -> tuple[Callable[..., Any], Any]:
-    """Return a function and its Jacobian, which ``jac=True`` says that `fun` returns, too."""
+    """Return a function and its Jacobian; with ``jac=True``, `fun` returns both."""
     if jac is not True:
         return fun, None if jac is False else jac
 

@@ -18,8 +18,8 @@ from mdqr.optimize._model.points import leading
 def statistics_of(jacobian: MDArray, r: MDArray, precision: Precision) -> Any:
     """Return an object with `residual_std`, `standard_errors()` and `covariance()`.
 
-    It is that of normal equations in the next precision, where these have all digits, and else of
-    `linalg.lstsq`.
+    They come from normal equations in the next precision, where these have all digits, and else
+    from `linalg.lstsq`.
 
     Raises
     ------

@@ -25,12 +25,16 @@ _WELL = 2.0**26  # size of an inverse that float64 has with half of its digits
 
 
 class Inverse(NamedTuple):
-    """The inverse of a Hessian whose rows and columns are scaled by powers of two."""
+    """The inverse of a Hessian whose rows and columns are scaled by powers of two.
+
+    `change` is by how much that changes, at the most, over the change of x in its sizes.
+    """
 
     values: MDArray
     near: np.ndarray
     scale: np.ndarray
     second: np.ndarray
+    change: float
 
     def times(self, gradient: MDArray) -> MDArray:
         """Return the inverse times a gradient."""
@@ -38,7 +42,7 @@ class Inverse(NamedTuple):
         return times_powers(self.values.astype(gradient.precision) @ scaled, self.scale)
 
     def ratios(self, other: Inverse) -> np.ndarray:
-        """Return the diagonal over that of another inverse."""
+        """Return the diagonal over the diagonal of another inverse."""
         near = self.near.diagonal() / other.near.diagonal()
         return np.asarray(near * (self.scale / other.scale) ** 2)
 

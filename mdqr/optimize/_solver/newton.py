@@ -26,6 +26,7 @@ _MOST_STEPS = 40
 _SLOW = 2.0**-4  # factor of the error in a step that a new Hessian is to improve
 _BASIN = 2.0**-30
 _FELL = 2.0**-4
+_CHANGE = 4.0  # of a Hessian with a diagonal of ones, at the least, over that of x
 _WIDER = 16.0  # how many error bounds away the Hessian is looked at again
 _FAR = 2.0**-30  # an error of x, relative to it, about that of second differences in dd
 
@@ -46,12 +47,13 @@ class Minimum(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A point of the iteration, with the gradient and a bound of its errors."""
+    """A point of the iteration, with bounds of errors of the gradient and of the Jacobian."""
 
     r: MDArray
     jacobian: MDArray
     gradient: MDArray
     errors: np.ndarray
+    wrong: np.ndarray
 
 
 def stages(problem: Problem) -> list[tuple[Precision, bool]]:
@@ -182,12 +184,11 @@ class _Iteration:
     def _is_definite(self) -> bool:
         """Return True if the Hessian is positive definite here, and not only where it was made.
 
-        Along a valley of minima its smallest eigenvalue goes to zero with the gradient. Relative
-        to its diagonal of ones it is taken to change by four times as much as x.
+        Along a valley of minima its smallest eigenvalue goes to zero with the gradient.
         """
         assert self._inverse is not None
-        near = self._inverse.near
-        return bool(4.0 * len(near) * np.abs(near).max(initial=0.0) * self._way < 0.5)
+        near, change = self._inverse.near, self._inverse.change
+        return bool(change * len(near) * np.abs(near).max(initial=0.0) * self._way < 0.5)
 
     @property
     def _basin(self) -> float:
@@ -228,7 +229,7 @@ class _Iteration:
         jacobian = found.values if self._free.all() else found.values[:, self._free]
         errors = np.abs(leading(weighted)) @ found.errors[:, self._free]
         errors += noise.absolute @ np.abs(leading(jacobian))
-        return _Place(r, found.values, jacobian.T @ weighted, errors)
+        return _Place(r, found.values, jacobian.T @ weighted, errors, found.errors)
 
     def _inverted(self, place: _Place) -> Inverse | None:
         """Return the inverse of the Hessian, or None where that is not positive definite."""
@@ -256,11 +257,31 @@ class _Iteration:
             return None
         near = leading(values)
         # Errors of the Hessian, relative to its diagonal of ones, must not make it singular.
+        errors = errors + self._of_slopes(place, second)
         wrong = errors[index[:, None], index] * scale[:, None] * scale
         worst = len(scale) * (4.0 * noise.unit**0.5 + float(np.max(wrong, initial=0.0)))
         if not np.abs(near).max(initial=0.0) * worst < 0.25:
             return None
-        return Inverse(values, near, scale * self._sizes[index], second)
+        change = float(np.max(self._changes(place, second)[index] * scale**2, initial=_CHANGE))
+        return Inverse(values, near, scale * self._sizes[index], second, change)
+
+    def _of_slopes(self, place: _Place, second: np.ndarray) -> np.ndarray:
+        """Return errors of ``J^T J`` by errors of J, of forward differences at the most.
+
+        For losses whose curvatures are at most 1.
+        """
+        wrong = place.wrong * self._sizes + self._noise.unit**0.5 * second
+        found = wrong.T @ np.abs(leading(times_powers(place.jacobian, self._sizes)))
+        return np.asarray(found + found.T)
+
+    def _changes(self, place: _Place, second: np.ndarray) -> np.ndarray:
+        """Return by how much the diagonal of the Hessian changes where x does by its sizes.
+
+        Slopes change by second derivatives, and residuals, their factors, by the slopes.
+        """
+        slopes = np.abs(leading(times_powers(place.jacobian, self._sizes)))
+        moved = slopes.sum(axis=1, keepdims=True) + np.abs(leading(place.r))[:, None]
+        return np.asarray(np.sum(second * (2.0 * slopes + moved), axis=0))
 
     def minimum(self, point: Point) -> Minimum | None:
         """Return the minimum that was found, unless it is worse than the point before."""
@@ -350,6 +371,6 @@ def hessian(
 
 
 def _in_dd(problem: Problem, noise: Noise) -> Noise:
-    """Return the rounding errors in dd of a function that has those of qd."""
+    """Return the rounding errors in dd of a function with rounding errors of qd."""
     ratio = mdqr.dd.eps / mdqr.qd.eps if not problem.noisy else 1.0
     return Noise(noise.absolute * ratio, max(problem.unit, mdqr.dd.eps))

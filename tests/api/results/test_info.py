@@ -65,6 +65,7 @@ RESULTS = {
     "pade": lambda: series.pade(_series()["x"], 2, 2),
     "poles": lambda: series.pade(_series()["x"], 2, 2).poles,
     "radius": lambda: series.radius(_series()["x"]),
+    "solve, series": lambda: series.solve(CIRCLE, target=0.25, precision="dd"),
     "track": lambda: series.track(CIRCLE, [2**0.5]),
     "tensorcore.qr": lambda: tensorcore.qr(FLOATS),
     "tensorcore.blocked_householder": lambda: tensorcore.blocked_householder(FLOATS),
@@ -107,6 +108,7 @@ WITHOUT = {
     *("companion", "cond", "norm", "matrix_norm", "vector_norm", "matrix_rank", "outer"),
     *("toeplitz", "hankel", "circulant", "block_diag", "khatri_rao", "orth", "subspace_angles"),
     *("expm_cond", "cross", "diagonal", "matrix_transpose", "tensordot", "trace", "vecdot"),
+    "mixed_volume",  # an int
 }
 
 

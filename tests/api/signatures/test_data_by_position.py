@@ -37,7 +37,7 @@ OPTIONS = {
 # As NumPy's constructors and files.
 BY_NAME = {
     *("empty", "full", "ones", "zeros", "eye", "arange", "linspace", "load", "loadz", "loadtxt"),
-    *("logspace", "geomspace"),
+    *("logspace", "geomspace", "mmread"),
 }
 # In NumPy object, a, prototype, arr and X.
 OTHER_NAMES = {"array", "asarray", "empty_like", "save", "savetxt"}

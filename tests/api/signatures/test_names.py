@@ -17,7 +17,10 @@ PUBLIC = ["mdqr"] + [
     if not any(part.startswith("_") for part in module.name.split("."))
 ]
 MORE = {
-    "mdqr": {"__version__", "approx", "distributed", "optimize", "plot", "quadrature", "series"}
+    "mdqr": {
+        *("__version__", "approx", "distributed", "fft", "optimize", "plot", "quadrature"),
+        *("series", "sparse"),
+    }
 }
 
 

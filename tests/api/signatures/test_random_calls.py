@@ -47,16 +47,29 @@ def generators():
 
 @pytest.mark.parametrize("kind", generators())
 def test_everything_that_numpy_takes_for_a_generator(kind):
-    given, other = generators()[kind], generators()[kind]
-    if kind == "legacy":  # NumPy 2.1 does not take it
-        other = np.random.Generator(other._bit_generator)
-    leading = np.random.default_rng(other).standard_normal(5)
-    a = mdqr.random.normal(5, precision=mdqr.qd, rng=given)
-    assert (a.to_numpy() == leading).all()
-    for draw in (mdqr.random.uniform, mdqr.testing.matrix):
-        arguments = (4,) if draw is mdqr.random.uniform else ("random", 4, 3)
-        pair = (draw(*arguments, precision=mdqr.dd, rng=generators()[kind]) for _ in range(2))
-        assert_same_bits(*pair)
+    """The limbs are those for the generator of NumPy that is made of it."""
+    for draw, arguments in (
+        *((draw, (5,)) for draw in DRAWS),
+        (mdqr.testing.matrix, ("random", 4, 3)),
+    ):
+        given, other = generators()[kind], generators()[kind]
+        if kind == "legacy":  # NumPy 2.1 does not take it
+            other = other._bit_generator
+        other = np.random.default_rng(other)
+        for _ in range(2 if kind in ("bit generator", "generator", "legacy") else 1):
+            pair = (draw(*arguments, precision=mdqr.qd, rng=rng) for rng in (given, other))
+            assert_same_bits(*pair)
+
+
+def test_forms_of_one_seed_give_the_same_limbs():
+    """Of all that NumPy seeds PCG64 by, and of nothing else."""
+    forms = generators()
+    for draw in DRAWS:
+        wanted = draw(5, precision=mdqr.qd, rng=forms["int"])
+        for kind in ("integer of NumPy", "seed sequence", "bit generator", "generator"):
+            assert_same_bits(draw(5, precision=mdqr.qd, rng=generators()[kind]), wanted)
+        for kind in ("several", "legacy"):
+            assert not (draw(5, precision=mdqr.qd, rng=forms[kind]) == wanted).any()
 
 
 def test_a_legacy_generator_advances():

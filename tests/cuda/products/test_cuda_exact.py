@@ -14,6 +14,7 @@ from exact_product_cases import HOST, full
 import mdqr
 from mdqr._backend import workspace
 from mdqr._backend.cuda.products import exact as calls
+from mdqr._backend.cuda.products import exact_tables
 from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._products.exact import lines, plan, product
@@ -362,7 +363,7 @@ def test_quotients_in_float64(m, rng):
     """As `residue_of` of exact_numbers.cu, for sums as large as they may be."""
     most = plan.MOST_TERMS * (128 if m == 256 else m // 2 + 1) ** 2
     near = rng.integers(-most // m, most // m, 300) * m + m // 2 + rng.integers(-2, 3, 300)
-    behind = calls._BEHIND - calls._BEHIND % m
+    behind = exact_tables._BEHIND - exact_tables._BEHIND % m
     assert behind == int(behind)
     for s in (-most, most, *near.tolist()):
         x = int(behind) + s

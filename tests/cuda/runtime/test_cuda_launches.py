@@ -16,6 +16,7 @@ from mdqr._backend.cuda.floats.fold import fold
 from mdqr._backend.cuda.floats.signs import sign_rows
 from mdqr._backend.cuda.runtime.device import GLOBAL_BLOCKS
 from mdqr._backend.cuda.runtime.kernels import Kernels
+from mdqr._backend.draws import DRAWS
 from mdqr._backend.exact import EXTENT_WORDS
 from mdqr._backend.protocol import EquationTerms, ProductGraph
 from mdqr._backend.sources import kernels_folder
@@ -140,6 +141,8 @@ def call_others(backend, kind, n):
     backend.balance_columns(square, powers, is_complex=is_complex)
     backend.scale(square, powers, powers, is_complex=is_complex)
     if not is_complex:
+        for name in DRAWS:
+            backend.draw(name, (0, 0), rows.shape[1:], kind.limbs)
         backend.compare(rows, rows)
         backend.ldexp(rows, powers)
         backend.argreduce("max", rows)

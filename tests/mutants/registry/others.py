@@ -79,7 +79,7 @@ _GRAM = Tests("tests/factor/test_qr_gram.py::test_bounds_are_above_what_each_swe
 FACTORS = (
     Mutant(_FACTOR + "solution_bounds:_System.bound", (Family("solve_triangular", 20),)),
     Mutant(_FACTOR + "solution_bounds:_measured", (Family("solve_triangular", 20),), "0"),
-    Mutant(_FACTOR + "refine.gram:_Sweeps._left", (_GRAM,), precisions=("dd", "qd")),
+    Mutant(_FACTOR + "refine.cholesky:Sweeps._left", (_GRAM,), precisions=("dd", "qd")),
     Mutant(_FACTOR + "backward_error:_product_error", (stated.INFOS,), "0"),
     Mutant(_FACTOR + "backward_error:orthogonality", (stated.INFOS,)),
     Mutant(_FACTOR + "certify:_quotients", (stated.CERTIFICATES,)),

@@ -73,8 +73,8 @@ _SQUARE = Family("solve", 30)
 _HARD = Family("lstsq by Householder", 60, first=105)
 _CLOSE = "tests/solve/test_close_bounds.py::test_the_bound_is_the_error_but_for_little"
 ANSWERS = (
-    Mutant(_SOLVE + "answer:_unknowns", (_LSTSQ,), "bound"),
-    Mutant(_SOLVE + "answer:_unknowns", (_HARD,), "relative", precisions=("d", "od")),
+    Mutant(_SOLVE + "answer:unknowns", (_LSTSQ,), "bound"),
+    Mutant(_SOLVE + "answer:unknowns", (_HARD,), "relative", precisions=("d", "od")),
     Mutant(_SOLVE + "answer:Answer.report", (_HARD,), "bound"),
     Mutant(_SOLVE + "answer:Answer.report", (_HARD,), "digits", kind="digits"),
     Mutant(_SOLVE + "solvers.small:SmallAnswer.report", (_LSTSQ,), "bound"),

@@ -235,7 +235,7 @@ class Pool:
         self._idle = 0
 
     def add(self, job: Job, *, first: bool = False, later: bool = False) -> Job:
-        """Return the job that writes the same file: `job`, or one that is under way.
+        """Return the job that writes the same file: `job`, or an unfinished one.
 
         It goes ahead of others if it is to be the first, and waits for all others if later.
         """
