@@ -211,5 +211,5 @@ def _result(
         inputs.wrap(x[..., 0] if form.is_vector else x),
         inputs.wrap(squares, is_complex=False),
         fit.n,
-        info,
+        info,  # type: ignore[arg-type]
     )

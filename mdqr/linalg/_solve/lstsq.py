@@ -32,7 +32,6 @@ from mdqr.linalg._shared.operands import (
     precision_for,
     trim,
 )
-from mdqr.linalg._shared.statistics import Statistics
 from mdqr.linalg._shared.tolerance import one_tolerance
 from mdqr.linalg._solve.answer import moduli
 from mdqr.linalg._solve.choose import check_method, choose
@@ -73,7 +72,7 @@ class LstsqResult(NamedTuple):
     x: MDArray
     residuals: MDArray
     rank: int | Places
-    info: Statistics[MDArray]
+    info: LstsqInfo
 
 
 LstsqResult.__module__ = "mdqr.linalg"
