@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import mdqr
 from mdqr.optimize import curve_fit, least_squares
 
+from . import degenerate_minima
 from .random_problems import FAMILIES, KINDS, draw, judge
 
 X = np.arange(6.0)
@@ -251,3 +252,11 @@ def test_no_digits_of_a_flat_minimum_beside_steep_parameters():
         found = least_squares(residuals, [2.703125, -2.6130, 2.941], precision="dd", max_nfev=100)
     exact = mdqr.stack([2.5 + mdqr.od(1) / 3, mdqr.od(-2.375), mdqr.od(2.75)])
     assert (abs(found.x - exact).to_numpy() <= found.info.error_bound).all()
+
+
+@pytest.mark.parametrize(("precision", "seed"), [("dd", 5), ("qd", 8)])
+def test_a_line_of_minima_has_no_digits(precision, seed):
+    """Residuals as small as their errors make the Hessian definite, away from the line."""
+    problems = degenerate_minima.alike(seed, 5, 1)
+    assert problems[0].model is degenerate_minima.valley
+    assert (degenerate_minima.excess(problems, mdqr.Precision(precision)) <= 0).all()
