@@ -89,8 +89,8 @@ MDQR_FN double logarithm(u64 word) {
     const double m = one_prod(x, from_bits(i64(1023 - e) << 52)), root = 0.7071067811865476,
                  s = one_sum(m, -root) / one_sum(m, root), t = one_prod(s, s);
     double y = 1.0 / 19;
-    static_for<1, 10>(
-        [&](auto k) MDQR_LAMBDA { y = one_sum(one_prod(y, t), 1.0 / double(19 - 2 * k)); });
+    static_for<1, 10>([&](auto k)
+                          MDQR_LAMBDA { y = one_sum(one_prod(y, t), 1.0 / double(19 - 2 * k)); });
     const double power = one_prod(double(e - 53), 0.6931471805599453);
     return one_sum(one_prod(one_prod(2.0, s), y), one_sum(power, -0.34657359027997264));
 }
@@ -158,8 +158,7 @@ template <bool IsNormal> MDQR_FN void draw(const draw_arguments& p) {
     });
     for (int q = 0; q < together && start + q < p.count; ++q) {
         sweep(v[q]);
-        static_for<0, limbs>(
-            [&](auto l) MDQR_LAMBDA { p.out[l * p.plane + start + q] = v[q][l]; });
+        static_for<0, limbs>([&](auto l) MDQR_LAMBDA { p.out[l * p.plane + start + q] = v[q][l]; });
     }
 }
 

@@ -40,8 +40,7 @@ template <class Number> MDQR_FN Number folded(i64 op, Number x, Number y) {
 }
 
 // Entry -> Number, from `first` of the task on.
-template <class Entry, class Number>
-MDQR_FN void fold(const fold_arguments& p) {
+template <class Entry, class Number> MDQR_FN void fold(const fold_arguments& p) {
     const Entry* const data = static_cast<const Entry*>(p.data);
     const i64 thread = block_x() * fold_threads + thread_index();
     const int lanes = p.across ? 1 : warp_lanes, lane = p.across ? 0 : int(thread % warp_lanes);
