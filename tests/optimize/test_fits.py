@@ -260,3 +260,32 @@ def test_a_line_of_minima_has_no_digits(precision, seed):
     problems = degenerate_minima.alike(seed, 5, 1)
     assert problems[0].model is degenerate_minima.valley
     assert (degenerate_minima.excess(problems, mdqr.Precision(precision)) <= 0).all()
+
+
+@pytest.mark.parametrize("wrong", [1e-11, 1e-13])
+def test_a_wrong_jacobian_beside_an_active_bound(wrong):
+    """Differences of low order cannot see it: its bound says so."""
+    t = np.linspace(0, 3, 12)
+    y = 2 * np.exp(-1.3 * t) + 0.5 + 0.1 * np.cos(9 * t)
+
+    def jac(b):
+        e = mdqr.exp(-b[1] * t)
+        return mdqr.stack([e * (1 + wrong * np.cos(3 * t)), -b[0] * t * e, 0 * e + 1], axis=1)
+
+    def fun(b):
+        return b[0] * mdqr.exp(-b[1] * t) + b[2] - y
+
+    options = {"x0": [1.0, 1.0, 0.4], "bounds": ([-9] * 3, [9, 9, 0.45])}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mdqr.PrecisionWarning)
+        found = least_squares(fun, jac=jac, **options)
+    exact = least_squares(fun, precision="qd", **options).x
+    assert (abs(found.x - exact).to_numpy() <= found.info.error_bound).all()
+
+
+def test_residuals_that_overflow_at_a_trial_point_are_refused():
+    t = np.linspace(0, 3, 12)
+    y = 2 * np.exp(-1.3 * t) + 0.5
+    start = [5.322408567022318, 15.45302427427276, 10.662661560493838]
+    found = least_squares(lambda b: b[0] * mdqr.exp(-b[1] * t) + b[2] - y, start, jac="series")
+    assert found.status == 3

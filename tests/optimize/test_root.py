@@ -184,3 +184,19 @@ def test_wrong_input(name):
     call, error, text = WRONG[name]
     with pytest.raises(error, match=text):
         call()
+
+
+@pytest.mark.filterwarnings("ignore::mdqr.PrecisionWarning")
+def test_a_wrong_jacobian_is_in_the_bounds():
+    """The last step is a bound of the error only with the right one."""
+    jacobian = np.linalg.inv(np.eye(2) - [[0, 0.49], [0.49, 0]])
+
+    def fun(z):
+        return [z[0] - 1 + 1e-3 * (z[0] - 1) ** 2, z[1] - 2 + 1e-3 * (z[1] - 2) ** 2]
+
+    found = root(fun, [1.055125, 2.125], jac=lambda z: jacobian, precision="dd")
+    assert (abs(found.x - [1.0, 2.0]).to_numpy() <= found.info.error_bound).all()
+    close = np.eye(2) * (1 + 2.0**-20)
+    found = root(fun, [1.055125, 2.125], jac=lambda z: close, precision="dd")
+    assert (abs(found.x - [1.0, 2.0]).to_numpy() <= found.info.error_bound).all()
+    assert (found.info.digits > 25).all()

@@ -90,18 +90,30 @@ class Differences:
         change = (limbs[0] - base[0]) + (limbs[1] - base[1])
         return r, (change / steps[:, None]).T
 
+    def room(self, x: MDArray, sizes: np.ndarray, unit: float) -> np.ndarray:
+        """Return True for parameters by which differences of high order stay in the box."""
+        h, near = _HALF * sizes * root_power(unit, 1, 2 * _HALF + 1), leading(x)
+        return np.asarray((near - h >= self.box.low) & (near + h <= self.box.high))
+
     def central(
-        self, x: MDArray, sizes: np.ndarray, unit: float, noise: np.ndarray
+        self,
+        x: MDArray,
+        sizes: np.ndarray,
+        unit: float,
+        noise: np.ndarray,
+        which: np.ndarray | None = None,
     ) -> Jacobian | None:
         """Return the Jacobian by differences of high order, or None where the box is too narrow.
 
-        Steps are shortened until rounding errors prevail, or shorter ones are not better.
+        Steps are shortened until rounding errors prevail, or shorter ones are not better. Columns
+        of parameters for which `which` is false are zero.
         """
         self.njev += 1
         best: Jacobian | None = None
+        which = np.ones(len(sizes), dtype=bool) if which is None else which
         h = sizes * root_power(unit, 1, 2 * _HALF + 1)
         for _ in range(_SHORTER):
-            found = self._central(x, h, noise)
+            found = self._central(x, h, noise, which)
             if found is not None:
                 rounding = 2.0 * noise[:, None] / h
                 if best is None or np.sum(found.errors) < np.sum(best.errors):
@@ -111,13 +123,15 @@ class Differences:
             h = h * 0.25
         return best
 
-    def _central(self, x: MDArray, h: np.ndarray, noise: np.ndarray) -> Jacobian | None:
+    def _central(
+        self, x: MDArray, h: np.ndarray, noise: np.ndarray, which: np.ndarray
+    ) -> Jacobian | None:
         """Return the Jacobian by differences over h, None where these leave the box."""
-        order, n, near = 2 * _HALF, x.shape[0], leading(x)
-        if np.any(near - _HALF * h < self.box.low) or np.any(near + _HALF * h > self.box.high):
+        order, n, near, reach = 2 * _HALF, x.shape[0], leading(x), _HALF * h * which
+        if np.any(near - reach < self.box.low) or np.any(near + reach > self.box.high):
             return None
         offsets = np.concatenate([np.arange(1, _HALF + 1), -np.arange(1, _HALF + 1)])
-        moves = offsets[:, None, None] * np.diag(h)
+        moves = offsets[:, None, None] * np.diag(h * which)
         points = (x + mdqr.array(moves.reshape(-1, n), precision=x.precision)).reshape(-1, n)
         values = self.function.at_all(points, x.precision).reshape(order, n, -1)
         lengths = mdqr.array(2.0 * h, precision=x.precision)[:, None]
@@ -196,6 +210,7 @@ class Given(Differences):
     """Derivatives by the caller's function, and second ones by differences of those."""
 
     name = "jac"
+    trusted = False  # derivatives that differences do not contradict are right
 
     def __init__(
         self, function: Function, box: Box, jac: Callable[[MDArray, Precision], MDArray]
@@ -209,7 +224,7 @@ class Given(Differences):
         """Return the residuals and the caller's Jacobian."""
         if r is None:
             r = self.function.at(x, x.precision)
-        found = self._at(x)
+        found = self._at(x, r)
         errors = 16.0 * max(unit, x.precision.eps) * np.abs(leading(found))
         return r, Jacobian(found, errors)
 
@@ -221,7 +236,12 @@ class Given(Differences):
         return r, leading(found.values)
 
     def central(
-        self, x: MDArray, sizes: np.ndarray, unit: float, noise: np.ndarray
+        self,
+        x: MDArray,
+        sizes: np.ndarray,
+        unit: float,
+        noise: np.ndarray,
+        which: np.ndarray | None = None,
     ) -> Jacobian | None:
         """Return None: the caller's is as precise as the function."""
         return None
@@ -229,17 +249,27 @@ class Given(Differences):
     def deviation(
         self, x: MDArray, jacobian: MDArray, sizes: np.ndarray, noise: Noise
     ) -> np.ndarray:
-        """Return where the caller's Jacobian is wrong, by differences of the function."""
+        """Return where the caller's Jacobian is wrong, by differences of the function.
+
+        Beside a bound these are of low order, and what they cannot see counts as wrong, too.
+        """
         differences = Differences(self.function, self.box)
-        found = differences.central(x, sizes, noise.unit, noise.absolute)
-        if found is None:
+        room = differences.room(x, sizes, noise.unit)
+        found = differences.central(x, sizes, noise.unit, noise.absolute, room)
+        deviation = np.zeros(jacobian.shape)
+        if found is not None:
+            wrong = np.abs(leading(found.values - jacobian))
+            # The Hessian comes from the wrong Jacobian, too.
+            deviation = np.where(wrong > 8.0 * found.errors, 2.0 * wrong, 0.0)
+        else:
+            room = np.zeros_like(room)
+        if not room.all():
             _, found = differences.jacobian(x, None, sizes, noise.unit, noise.absolute)
-            found = found._replace(
-                errors=found.errors + 2.0**10 * noise.unit**0.5 * np.abs(leading(jacobian))
-            )
-        wrong = np.abs(leading(found.values - jacobian))
-        # The Hessian comes from the wrong Jacobian, too.
-        return np.where(wrong > 8.0 * found.errors, 2.0 * wrong, 0.0)
+            unseen = found.errors + 2.0**10 * noise.unit**0.5 * np.abs(leading(jacobian))
+            wrong = np.abs(leading(found.values - jacobian))
+            agrees = self.trusted & (wrong <= 8.0 * unseen)
+            deviation = np.where(room | agrees, deviation, 2.0 * (wrong + unseen))
+        return deviation
 
     def curvature(
         self, x: MDArray, r: MDArray | None, weights: MDArray, sizes: np.ndarray, noise: Noise
@@ -258,7 +288,8 @@ class Given(Differences):
         diagonal = np.zeros((weights.shape[0], x.shape[0]))
         return Curvature((found + found.T) * 0.5, diagonal, errors + errors.T)
 
-    def _at(self, x: MDArray) -> MDArray:
+    def _at(self, x: MDArray, r: MDArray | None = None) -> MDArray:
+        """Return the Jacobian, which must be finite unless residuals r there are not."""
         self.njev += 1
         found = self._jac(x, x.precision)
         shape = (self.function.count, x.shape[0])
@@ -272,7 +303,8 @@ class Given(Differences):
                 f"{self.function.name}: `jac` must return an array of shape {shape}, one row for "
                 f"each residual; got {found.shape}"
             )
-        if not bool(mdqr.isfinite(found).all()):
+        refused = r is not None and not bool(mdqr.isfinite(r).all())
+        if not (refused or bool(mdqr.isfinite(found).all())):
             raise ValueError(
                 f"{self.function.name}: `jac` returned NaN or infinity at x = "
                 f"{x.to_numpy().tolist()}; correct it, or leave it out for differences"

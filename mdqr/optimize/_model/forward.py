@@ -38,6 +38,7 @@ class Forward(Given):
     """
 
     name = "series"
+    trusted = True
 
     def __init__(
         self,

@@ -115,13 +115,29 @@ def _converged(
             previous < _BASIN and change > 0.25 * previous
         ):
             zero = Zero(x, r, found.values, inverse, 2.0 * (near + rounding), history, noise)
-            return zero if _is_simple(problem, zero, sizes) else None
+            return _judged(problem, zero, sizes) if _is_simple(problem, zero, sizes) else None
         far += change > 0.25
         if far > _FAR_STEPS or (change > 0.5 * previous and previous < 0.5):
             return None
         previous, x = change, x - step
         sizes = sizes_of(x, sizes)
     return None
+
+
+def _judged(problem: Problem, zero: Zero, sizes: np.ndarray) -> Zero:
+    """Return a zero whose bounds allow for what is wrong with the caller's Jacobian.
+
+    With ``abs(J - J') <= E``, the error is at most ``abs(step) + abs(J^-1) E error``.
+    """
+    wrong = problem.derivatives.deviation(zero.x, zero.jacobian, sizes, zero.noise)
+    if not wrong.any():
+        return zero
+    moduli = np.abs(leading(times_powers(zero.inverse, 1.0 / sizes[:, None])))
+    share = moduli @ (wrong * sizes)
+    error = np.full(sizes.shape, np.inf)
+    if np.max(np.abs(np.linalg.eigvals(share))) < 1.0:
+        error = np.linalg.solve(np.eye(len(sizes)) - share, zero.error / sizes) * sizes
+    return zero._replace(error=error)
 
 
 def _is_simple(problem: Problem, zero: Zero, sizes: np.ndarray) -> bool:
