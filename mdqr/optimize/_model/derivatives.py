@@ -289,7 +289,7 @@ class Given(Differences):
         return Curvature((found + found.T) * 0.5, diagonal, errors + errors.T)
 
     def _at(self, x: MDArray, r: MDArray | None = None) -> MDArray:
-        """Return the Jacobian, which must be finite unless residuals r there are not."""
+        """Return the Jacobian, which must be finite where the residuals r are."""
         self.njev += 1
         found = self._jac(x, x.precision)
         shape = (self.function.count, x.shape[0])
