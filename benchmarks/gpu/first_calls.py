@@ -68,6 +68,7 @@ def measure(call: str, precision: str, field: str) -> dict[str, Any]:
     import mdqr
     from mdqr._backend.cuda.backend import backend
     from mdqr._backend.cuda.runtime import calls
+    from mdqr._backend.cuda.runtime.kernels import CupyKernels
 
     cupy.zeros(3).sum()  # the context, whose start is no matter of mdqr
     name, shapes = CALLS[call]
@@ -90,7 +91,9 @@ def measure(call: str, precision: str, field: str) -> dict[str, Any]:
     getattr(mdqr.linalg, function)(*given)
     cupy.cuda.Device().synchronize()
     again = time.perf_counter() - begin
-    used = sorted({calls.name_of(key[0]) for key in backend().kernels._functions})  # type: ignore[attr-defined]
+    kernels = backend().kernels
+    assert isinstance(kernels, CupyKernels)
+    used = sorted(map(calls.name_of, kernels.launched))
     return {"seconds": took, "again": again, "cupy": noted.kernels, "modules": used,
             "function": name}  # fmt: skip
 

@@ -75,7 +75,7 @@ def matrices(is_complex: bool, *blocks: Block) -> tuple[Shape, list[Block]]:
 
 
 def one_by_one(find: Callable[[Block], Any], a: Block) -> Any:
-    """Return what a function of ``xp.linalg`` finds, of a batch of one matrix as of that matrix.
+    """Return the result of a function of ``xp.linalg``, of a batch of one matrix as of that matrix.
 
     CuPy has other ways for batches, which take up to forty times as long.
     """

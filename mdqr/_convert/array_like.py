@@ -88,7 +88,7 @@ def check_characters(x: np.ndarray) -> None:
 
 
 def is_lazy(x: Any) -> bool:
-    """Return whether `x` is a collection of Dask, whose values are computed when asked for."""
+    """Return True if `x` is a collection of Dask, whose values are computed when asked for."""
     return hasattr(type(x), "__dask_graph__")
 
 

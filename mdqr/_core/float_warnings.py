@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -115,11 +116,11 @@ def _long(x: Any) -> Iterator[float]:
 
 
 def _of_the_caller() -> bool:
-    """Return whether the operation was called from outside, not by another function of mdqr."""
-    frame = sys._getframe(1)
+    """Return True if the operation was called from outside, not by another function of mdqr."""
+    frame: FrameType | None = sys._getframe(1)
     # An example in a docstring has the name of its module, but no file of the package.
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         if not str(frame.f_globals.get("__name__")).startswith(_OWN):
             return False
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return True

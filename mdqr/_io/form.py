@@ -96,7 +96,7 @@ class Form:
         return form
 
     def _check_thousands(self) -> re.Pattern[str] | None:
-        """Return what matches a number with separators between its thousands."""
+        """Return a pattern of numbers with separators between their thousands."""
         mark = self.thousands
         if mark is None:
             return None
@@ -183,7 +183,7 @@ class Form:
         return _fortran(r"\1e", text) if "D" in text or "d" in text else text
 
     def is_data(self, text: str) -> bool:
-        """Return whether a field is a number, or one that may be missing."""
+        """Return True if a field is a number, or one that may be missing."""
         text = text.strip()
         return _is_number(self.number(text)) or (bool(text) and text in self.missing)
 

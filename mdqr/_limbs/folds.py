@@ -43,12 +43,12 @@ def fold(op: str, x: Block, axis: Axis = None, *, keepdims: bool = False) -> Blo
 
 
 def is_all(x: Block, axis: Axis = None) -> Block:
-    """Return whether all entries are true, or not zero."""
+    """Return True if all entries are true, or not zero."""
     return x.all(axis=axis) if isinstance(x, _ON_HOST) else fold("all", x, axis)
 
 
 def is_any(x: Block, axis: Axis = None) -> Block:
-    """Return whether any entry is true, or not zero."""
+    """Return True if any entry is true, or not zero."""
     return x.any(axis=axis) if isinstance(x, _ON_HOST) else fold("any", x, axis)
 
 

@@ -194,7 +194,7 @@ def _tree(
     report: Reporter | None,
     count: int | None,
 ) -> Any:
-    """Return what `folded` does, of this process."""
+    """Return the result of `folded` in this process."""
     levels: list[list[Any]] = [[]]
     for done, item in enumerate(items, 1):
         _add(engine, name, levels, 0, item, merge, fan_in)

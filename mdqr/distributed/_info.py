@@ -77,7 +77,7 @@ def rounded(found: Found, fit: Fit, form: Form) -> Answer:
 
 
 def _unique(found: Found, x: Block, fit: Fit, form: Form) -> np.ndarray:
-    """Return whether all numbers within the bound have the limbs of x."""
+    """Return True if all numbers within the bound have the limbs of x."""
     backend, field = fit.engine.backend, form.is_complex
     kind = form.kind._replace(limbs=form.precision.limbs)
     wide = backend.xp.asarray(np.where(np.isfinite(found.bound), found.bound, 0.0))[None]

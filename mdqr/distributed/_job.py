@@ -73,7 +73,7 @@ def job_of(
     sides: bool = True,
     method: str = "auto",
 ) -> Job:
-    """Return what a call is to do."""
+    """Return the job of a call."""
     if isinstance(fan_in, bool) or not isinstance(fan_in, int) or fan_in < 2:
         raise ValueError(f"{function}: fan_in must be an integer from 2 on; got {shown(fan_in)}")
     if method not in METHODS:
@@ -156,7 +156,7 @@ def _job_of_rank(
     sides: bool,
     method: str,
 ) -> Job:
-    """Return what a rank is to do; all raise what one of them raises."""
+    """Return the job of a rank; all raise what one of them raises."""
     engine = Ranks(comm)
     name = f"{function}: rank {engine.comm.rank}"
     job: Job | Exception

@@ -71,7 +71,7 @@ class Look(_Step):
     """The first pass."""
 
     def __call__(self, index: int, item: Any) -> Seen | Fault:
-        """Return what is seen of one chunk."""
+        """Return the summary of one chunk."""
         found = self.rows_of(index, item)
         if isinstance(found, Fault):
             return found
@@ -104,7 +104,7 @@ class Products(_Step):
 
 
 def merged(parts: list[Seen | Fault]) -> Seen | Fault:
-    """Return what is seen of all chunks."""
+    """Return the summary of all chunks."""
     fault = first_fault(parts)
     if fault is not None:
         return fault

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from math import gcd, isqrt
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from mdqr._limbs.exact import normalize_block
+
+# Cosines and sines, of Python's integers, alone or in arrays.
+_Parts: TypeAlias = tuple[Any, Any]
 
 _GUARD = 100  # bits below the last limb
 _SPARE = 40  # of them; the tables lose at most 4 + log2(n) / 2
@@ -60,7 +64,7 @@ def _first_eighth(places: np.ndarray, n: int, bits: int) -> tuple[np.ndarray, np
     return tuple((part + half) >> _SPARE << _SPARE for part in found)  # so that 1/2 is exact
 
 
-def _times(x: tuple, y: tuple, bits: int) -> tuple:  # type: ignore[type-arg]
+def _times(x: _Parts, y: _Parts, bits: int) -> _Parts:
     """Multiply complex integers, rounding down."""
     return (x[0] * y[0] - x[1] * y[1]) >> bits, (x[0] * y[1] + x[1] * y[0]) >> bits
 

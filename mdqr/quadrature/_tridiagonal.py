@@ -119,7 +119,7 @@ class _Matrix:
         self.norm = max(self._sizes[0]) + 2 * max(self._sizes[1], default=0.0)
 
     def evaluate(self, x: MDArray) -> Pass:
-        """Return what the recurrence from ``v[0] = 1`` gives at points x.
+        """Return the values of the recurrence from ``v[0] = 1`` gives at points x.
 
         Row k of r has the errors of a difference, two products and a quotient, each within 2 eps,
         and of the rounded coefficients: at most

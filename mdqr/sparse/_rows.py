@@ -33,7 +33,8 @@ class Rows:
         if len(a.shape) != 2:
             raise ValueError(f"{name}: a sparse matrix has two axes; got shape {a.shape}")
         entries = a.tocoo(copy=False)
-        self.shape: tuple[int, int] = tuple(map(int, a.shape))  # type: ignore[assignment]
+        rows, columns = a.shape
+        self.shape = int(rows), int(columns)
         self.is_complex = entries.data.dtype.kind == "c"
         self.values = _doubles(name, entries.data)
         order = np.argsort(entries.row, kind="stable")

@@ -78,7 +78,7 @@ def test_errors_are_within_their_bounds(name, dtype, precision):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_bounds_are_near_the_errors(name):
-    """Where these are far above the last rounding: by the value of the next precision."""
+    """By the value of the next precision, if bounds are far above the last rounding."""
     for precision in ("dd", "qd"):
         a = mdqr.random.normal((4, 4), precision=precision, rng=3) * 20
         x, info = getattr(linalg, name)(a, return_info=True)

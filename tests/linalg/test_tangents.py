@@ -52,7 +52,7 @@ def test_errors_of_powers_are_within_their_bounds(t, multiple):
 
 @pytest.mark.parametrize("name", ["tanm", "tanhm"])
 def test_bounds_are_near_the_errors(name):
-    """Where these are far above the last rounding: by the value of the next precision."""
+    """By the value of the next precision, if bounds are far above the last rounding."""
     a = mdqr.random.normal((4, 4), precision="dd", rng=3) * 4
     x, info = getattr(linalg, name)(a, return_info=True)
     error = check(x, info, tangent(name, to_acb(a)))

@@ -86,7 +86,7 @@ def test_paths_next_to_infinity(seed):
 
 @pytest.mark.parametrize("start", ["total_degree", "polyhedral"])
 def test_tiny_coefficients_do_not_decide_the_units(start):
-    """What cancels to 4e-12 is no sign of solutions of that size, nor a plateau one of infinity."""
+    """A sum that cancels to 4e-12 is no sign of such solutions, nor a plateau of infinity."""
     first, second = "(x-1)*(x-1000000000001/1000000000000)*(x-4)", "y^2-2*x^2-4"
     found = series.solve(system(f"{first}-1*({second})", second), start=start, rng=51)
     assert (len(found), found.at_infinity, found.info.failed) == (6, 0, 0)

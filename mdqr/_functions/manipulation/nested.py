@@ -51,7 +51,7 @@ def block(arrays: Any, /) -> MDArray:
 
 
 def _depth(arrays: Any) -> int:
-    """Return how deeply lists are nested."""
+    """Return the depth of nested lists."""
     if not isinstance(arrays, list):
         return 0
     depths = {_depth(x) for x in arrays}

@@ -343,7 +343,7 @@ def _axes(a: MDArray, axis: Axis) -> tuple[int, ...]:
 
 
 def _counts(a: MDArray, axis: Axis) -> Any:
-    """Return how many values are not NaN, as float64 with axes of length 1."""
+    """Return the counts of values that are not NaN, as float64 with axes of length 1."""
     return (~comparison.isnan(a)).sum(_axes(a, axis), keepdims=True).astype(np.float64)
 
 

@@ -54,7 +54,7 @@ class Store:
 
 
 def attributes_of(path: Path) -> Any:
-    """Return what `save_rows` has written of a file, or None."""
+    """Return the record of a file that `save_rows` has written, or None."""
     held = imported("pyarrow.parquet").read_metadata(path).metadata or {}
     return json.loads(held.get(_KEY.encode(), b"null"))
 

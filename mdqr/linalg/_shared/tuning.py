@@ -188,7 +188,7 @@ _REFINED_FACTORS = {"cpu": inf, "cuda": 384}
 
 
 def refined_factors_are_faster(backend: Backend, order: int, *, kind: Kind) -> bool:
-    """Return whether LU and Cholesky factors take less time by sweeps of products."""
+    """Return True if LU and Cholesky factors take less time by sweeps of products."""
     return kind.limbs > 1 and order >= _REFINED_FACTORS[backend.name]
 
 
@@ -233,7 +233,7 @@ _GRAM_STARTS = {"cpu": False, "cuda": True}
 
 
 def starts_from_grams(backend: Backend) -> bool:
-    """Return whether vectors of like sizes are first turned by eigenvectors."""
+    """Return True if vectors of like sizes are first turned by eigenvectors."""
     return _GRAM_STARTS[backend.name]
 
 
@@ -243,7 +243,7 @@ _PLANS_STEPS = {"cpu": False, "cuda": True}
 
 
 def plans_steps(backend: Backend) -> bool:
-    """Return whether steps are planned before the first one."""
+    """Return True if steps are planned before the first one."""
     return _PLANS_STEPS[backend.name]
 
 

@@ -271,12 +271,12 @@ class Correction:
         return refinement.inverse.correction(v, delta)
 
     def reaches(self, bits: float) -> Block:
-        """Return whether errors are so many bits below eps, a bool for each component."""
+        """Return True for components with errors so many bits below eps."""
         eps = precision_for(self.refinement.system.kind.limbs).eps
         return self.error <= 2.0**-bits * eps * self.size
 
     def is_enough(self) -> Block:
-        """Return whether all errors are as small as a climb demands, of the batch shape."""
+        """Return True if all errors are as small as a climb demands, of the batch shape."""
         return self.reaches(ENOUGH).all(axis=(-2, -1))
 
     def found(self, good: Any) -> Corrected:

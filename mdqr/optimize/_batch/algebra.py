@@ -64,7 +64,7 @@ def damped_steps(
 def normal_steps(
     xp: ModuleType, columns: Floats, r: Floats, damping: Floats, weights: Floats
 ) -> Floats:
-    """Return what `damped_steps` does, by the normal equations.
+    """Return the steps of `damped_steps`, by the normal equations.
 
     These are a quarter of the calls, and lose the square of the condition: no more than what
     differences in float64 lose.

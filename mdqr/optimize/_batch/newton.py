@@ -60,7 +60,7 @@ class _Hessian(NamedTuple):
         return (near * (gradient * self.scale)).sum(axis=1) * self.scale
 
     def holds(self, way: Floats) -> Floats:
-        """Return where the Hessian stays positive definite that far from where it was made."""
+        """Return True if the Hessian stays positive definite so far from its place."""
         return self.definite & (len(self.scale) * self.largest * self.change * way < 0.25)
 
 
@@ -183,7 +183,7 @@ class Iteration:
         return remaining * 1 + (remaining & renews) * 1
 
     def _pays(self, stage: _Stage, error: Floats) -> Floats:
-        """Return where a new Hessian costs less than the steps that it saves."""
+        """Return True if a new Hessian costs less than the steps that it saves."""
         xp, n = self._xp, self._x.shape[0]
         bits = xp.log2(xp.maximum(error / stage.end, 1.0))
         better = 2.0**8 * xp.maximum(error, xp.cbrt(stage.noise.unit))
@@ -195,7 +195,7 @@ class Iteration:
         return steps - fewer > (price if stage.is_last else price / 3.0)
 
     def _are_simple(self, stage: _Stage, step: MDArray, error: Floats) -> Floats:
-        """Return where the Hessian is about the same wherever the minimum may be.
+        """Return True if the Hessian is about the same wherever the minimum may be.
 
         That is tried where it may change over eight times the error. At a minimum where it is
         singular steps shrink slowly, and the last one does not bound the error; they point along

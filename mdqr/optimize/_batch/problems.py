@@ -148,7 +148,7 @@ class Problems:
         return (double - single[first] - single[other]) / product, np.stack([first, other])
 
     def _units(self, moved: list[tuple[int, ...]]) -> Floats:
-        """Return how often each parameter is moved, ``(n, 1 + k, 1)``; not at the first point."""
+        """Return the numbers of moves by parameter, ``(n, 1 + k, 1)``; not at the first point."""
         n = 1 + max(max(each) for each in moved)
         counts = np.zeros((n, 1 + len(moved), 1))
         for place, each in enumerate(moved, start=1):

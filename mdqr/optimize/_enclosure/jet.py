@@ -241,7 +241,7 @@ def variables(x: Ball, order: int) -> Jet:
 
 
 def vector(values: Any, like: Jet) -> Jet:
-    """Return what a function returned, an array or a sequence, as a vector of jets.
+    """Return the values of a function, an array or a sequence, as a vector of jets.
 
     Raises
     ------

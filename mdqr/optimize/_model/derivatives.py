@@ -249,7 +249,7 @@ class Given(Differences):
     def deviation(
         self, x: MDArray, jacobian: MDArray, sizes: np.ndarray, noise: Noise
     ) -> np.ndarray:
-        """Return where the caller's Jacobian is wrong, by differences of the function.
+        """Return errors of the caller's Jacobian, by differences of the function.
 
         Beside a bound these are of low order, and what they cannot see counts as wrong, too.
         """

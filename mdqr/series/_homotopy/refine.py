@@ -50,7 +50,7 @@ def refined(terms: Terms, x: np.ndarray | MDArray, precision: Precision) -> MDAr
 
 
 def separated(terms: Terms, x: np.ndarray, precision: Precision) -> MDArray:
-    """Return where Newton's method leads from points ``(points, n)`` around close solutions.
+    """Return the ends of Newton's method from points ``(points, n)`` around close solutions.
 
     At first it halves the distance, at a solution of multiplicity m it takes a part of 1 / m; once
     it is smaller than that between solutions, it converges as usual.

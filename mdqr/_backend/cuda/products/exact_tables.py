@@ -32,12 +32,12 @@ class Digits(NamedTuple):
 
 
 def planes_of(channels: Channels) -> int:
-    """Return how many products of bytes there are."""
+    """Return the number of products of bytes."""
     return int(channels.narrow + 3 * (len(channels.modulus) - channels.narrow))
 
 
 def digits_of(kernels: Kernels, channels: Channels, back: Reconstruction, kind: Kind) -> Digits:
-    """Return what leads to numbers of so many digits."""
+    """Return the steps to numbers of so many digits."""
     parts, _, pieces = back.weight.shape
     padded = divided(pieces, _PIECES) * _PIECES
     table = kernels.constant(("digits", back), partial(digit_table, channels, back, padded))
@@ -47,7 +47,7 @@ def digits_of(kernels: Kernels, channels: Channels, back: Reconstruction, kind: 
 
 
 def digit_table(channels: Channels, back: Reconstruction, padded: int) -> np.ndarray:
-    """Return what kernels/cuda/products/exact_numbers.cu reads.
+    """Return the table of kernels/cuda/products/exact_numbers.cu.
 
     A row a modulus, those of one and of two digits padded by rows of zeros each, and the digits of
     the product of all.
@@ -70,7 +70,7 @@ def digit_table(channels: Channels, back: Reconstruction, padded: int) -> np.nda
 
 
 def residue_table(channels: Channels) -> np.ndarray:
-    """Return what kernels/cuda/products/exact_residues.cu reads, in 32-bit words.
+    """Return the table of kernels/cuda/products/exact_residues.cu, in 32-bit words.
 
     Channels, narrow and wide ones padded each; factors of narrow ones, of the lower digits of wide
     ones and of the upper ones, as the lanes of a warp take them.

@@ -58,7 +58,7 @@ class Target(NamedTuple):
 
 
 def folder() -> Path:
-    """Return where machine code is kept: in the folder of CuPy's cache, if that is set."""
+    """Return the folder of machine code: in the folder of CuPy's cache, if that is set."""
     given = os.environ.get("CUPY_CACHE_DIR")
     if given:
         return Path(given) / "mdqr"
@@ -145,7 +145,7 @@ class Cubins:
         return self._compiler.architectures()
 
     def file(self, module: Module, target: Target, *, quick: bool = False) -> Path:
-        """Return where the machine code is, or will be; `quick` code is for first calls."""
+        """Return the file of the machine code, written or not; `quick` code is for first calls."""
         options = (*module.options, *target.options, *(_QUICK if quick else ()))
         key = sha256("\n".join([self._digest, module.source, target.arch, *options]).encode())
         return self._folder / f"{key.hexdigest()[:40]}.cubin"
@@ -298,7 +298,7 @@ class Pool:
 
 
 def processes() -> int:
-    """Return how many processes compile at the same time."""
+    """Return the number of processes that compile at the same time."""
     if hasattr(os, "sched_getaffinity"):
         count = len(os.sched_getaffinity(0))
     else:

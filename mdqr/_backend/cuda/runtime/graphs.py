@@ -78,7 +78,7 @@ class Graphs:
     def run_all(
         self, key: Hashable, operands: Sequence[Block], work: WorkOnAll
     ) -> list[Block] | None:
-        """Return what `run` does, of work with several operands."""
+        """Return the result of `run`, of work with several operands."""
         if _SHARE * sum(x.nbytes for x in operands) > self._most():
             return None
         cuda = self._xp.cuda

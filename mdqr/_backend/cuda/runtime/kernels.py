@@ -275,6 +275,11 @@ class CupyKernels(Kernels):
         older = () if planned == capability else ("-DMDQR_CAPABILITY={}{}".format(*planned),)
         return Target(arch_of(capability, self.cubins.architectures), older)
 
+    @property
+    def launched(self) -> set[Module]:
+        """The modules of which functions have been launched."""
+        return {module for module, *_ in self._functions}
+
     def expect(self, function: str, kind: Kind) -> None:
         """Start to compile what a function launches for results of `kind`, once for each device."""
         call = function, kind, self.xp.cuda.runtime.getDevice(), self.limit

@@ -215,7 +215,7 @@ def is_within(
     *,
     shape: Shape = "full",
 ) -> bool:
-    """Return whether ``abs(a - x y)`` is at most `bound` times ``abs(x) abs(y)`` in every entry.
+    """Return True if ``abs(a - x y)`` is at most `bound` times ``abs(x) abs(y)`` in every entry.
 
     Floats: the leading limbs of the difference, as `formed` returns it in so many bits, of x (or of
     its adjoint, if the shape is "gram", and then of the upper triangle alone) and of y.
@@ -237,7 +237,7 @@ def _within(
     unit: float,
     shape: Shape,
 ) -> list[Block]:
-    """Return whether `is_within`, a 0-d bool, for an error of `unit` times the largest ones."""
+    """Return `is_within`, a 0-d bool, for an error of `unit` times the largest ones."""
     xp = backend.xp
     error, size, other = abs(e), abs(left), abs(right)
     if shape == "gram":

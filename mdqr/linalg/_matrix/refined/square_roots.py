@@ -210,7 +210,7 @@ class _Roots:
 
 @np.errstate(all="ignore")
 def right_half_plane(basis: Basis, y: np.ndarray) -> np.ndarray:
-    """Return where all eigenvalues of ``X + V Y W`` have positive real parts, Y of a norm up to y.
+    """Return True if ``X + V Y W`` has eigenvalues with positive real parts, Y of a norm up to y.
 
     They are eigenvalues of the pencil ``T + P - s (I + J)`` with ``P = G + (I + J) Y (I + J)``.
     Between T and it none crosses the imaginary axis, as moduli of the inverse of ``T - s`` are at
@@ -225,7 +225,7 @@ def right_half_plane(basis: Basis, y: np.ndarray) -> np.ndarray:
 
 @np.errstate(all="ignore")
 def is_apart(basis: Basis, distances: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """Return where no ``T + P - s`` is singular, P of a norm up to p.
+    """Return True for each matrix of which no ``T + P - s`` is singular, P of a norm up to p.
 
     `distances` are lower bounds of the distances of the diagonal of T from all s.
     """

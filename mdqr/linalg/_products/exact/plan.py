@@ -58,7 +58,7 @@ class Moduli(NamedTuple):
 
     @property
     def planes(self) -> int:
-        """Return how many products of bytes there are."""
+        """Return the number of products of bytes."""
         return self.parts * (self.narrow + _WIDE_PLANES * (len(self.values) - self.narrow))
 
 
