@@ -21,12 +21,10 @@ from mdqr.linalg._matrix.refined.bases import (
 )
 from mdqr.linalg._matrix.refined.operators import Operator
 from mdqr.linalg._matrix.refined.refinement import (
+    InTwoWays,
     Refined,
-    in_two_ways,
-    joined,
     native,
     of_places,
-    over_places,
 )
 from mdqr.linalg._shared.operands import square_of
 
@@ -87,37 +85,14 @@ class EntryErrors(NamedTuple):
     q: np.ndarray
 
 
-class Solutions:
-    """Solutions X ``(batch, m, n)``.
-
-    Attributes
-    ----------
-    value : MDArray
-        The solutions.
-    last : numpy.ndarray
-        The last relative corrections; infinite where the operator is singular.
-    steps : int
-        The most steps that one took.
-    """
+class Solutions(InTwoWays):
+    """Solutions X ``(batch, m, n)``; the errors of the data are `EntryErrors`."""
 
     def __init__(self, equation: Equation) -> None:
-        self._equation = equation
-
         def attempt(places: np.ndarray, schur: bool) -> _Solution:
             return _Solution(equation.at(places), schur)
 
-        count = len(equation.q)
-        self._found = in_two_ways(count, equation.q.precision.eps, attempt)
-        self.value = joined(self._found)
-        self.last = over_places(self._found, (count,), lambda one, _: one.last)
-        self.steps = max(one.steps for _, one in self._found)
-
-    def error(self, errors: EntryErrors) -> np.ndarray:
-        """Return bounds of the errors of entries, for errors of the data."""
-        found = np.full(self.value.shape, np.inf)
-        for places, one in self._found:
-            found[places] = one.error(EntryErrors(*(x[places] for x in errors)))
-        return found
+        super().__init__(len(equation.q), equation.q.precision.eps, attempt)
 
 
 class _Solution:

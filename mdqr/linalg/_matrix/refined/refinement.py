@@ -7,7 +7,7 @@ those without n independent eigenvectors, have Schur vectors instead.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -134,6 +134,46 @@ def joined(found: list[tuple[np.ndarray, _A]]) -> MDArray:
         index = planes.namespace(value._block).asarray(places)
         value._block[(*(slice(None),) * lead, index)] = other.value._block
     return value
+
+
+class Bounded(Attempt, Protocol):
+    """Solutions whose errors can be bounded."""
+
+    @property
+    def steps(self) -> int:
+        """The most steps that one took."""
+
+    def error(self, errors: Any) -> np.ndarray:
+        """Return bounds of the errors of entries, for errors of the data."""
+
+
+class InTwoWays:
+    """Solutions of a batch, each by eigenvectors or Schur vectors.
+
+    Attributes
+    ----------
+    value : MDArray
+        The solutions.
+    last : numpy.ndarray
+        The last relative corrections; infinite where the operator is singular.
+    steps : int
+        The most steps that one took.
+    """
+
+    def __init__(
+        self, count: int, eps: float, attempt: Callable[[np.ndarray, bool], Bounded]
+    ) -> None:
+        self._found = in_two_ways(count, eps, attempt)
+        self.value = joined(self._found)
+        self.last = over_places(self._found, (count,), lambda one, _: one.last)
+        self.steps = max(one.steps for _, one in self._found)
+
+    def error(self, errors: Any) -> np.ndarray:
+        """Return bounds of the errors of entries, for a named tuple of errors of the data."""
+        found = np.full(self.value.shape, np.inf)
+        for places, one in self._found:
+            found[places] = one.error(type(errors)(*(x[places] for x in errors)))
+        return found
 
 
 def of_places(x: MDArray, places: np.ndarray) -> MDArray:

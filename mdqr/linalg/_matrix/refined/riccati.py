@@ -23,12 +23,10 @@ from mdqr.linalg._matrix.refined.bases import (
 )
 from mdqr.linalg._matrix.refined.operators import Operator
 from mdqr.linalg._matrix.refined.refinement import (
+    InTwoWays,
     Refined,
-    in_two_ways,
-    joined,
     native,
     of_places,
-    over_places,
 )
 from mdqr.linalg._matrix.refined.square_roots import right_half_plane
 from mdqr.linalg._shared.operands import square_of
@@ -92,36 +90,14 @@ class RiccatiSolution(Protocol):
         """Return bounds of the errors of entries, for errors of the data."""
 
 
-class RiccatiSolutions:
-    """The stabilizing solutions X ``(batch, n, n)``.
-
-    Attributes
-    ----------
-    value : MDArray
-        The solutions.
-    last : numpy.ndarray
-        The last relative corrections.
-    steps : int
-        The most steps that one took.
-    """
+class RiccatiSolutions(InTwoWays):
+    """The stabilizing solutions X ``(batch, n, n)``; errors of the data are `ErrorsOfData`."""
 
     def __init__(self, equation: Riccati, solution: type[RiccatiSolution]) -> None:
-        count = len(equation.q)
-
         def attempt(places: np.ndarray, schur: bool) -> RiccatiSolution:
             return solution(equation.at(places), schur)
 
-        self._found = in_two_ways(count, equation.q.precision.eps, attempt)
-        self.value = joined(self._found)
-        self.last = over_places(self._found, (count,), lambda one, _: one.last)
-        self.steps = max(one.steps for _, one in self._found)
-
-    def error(self, errors: ErrorsOfData) -> np.ndarray:
-        """Return bounds of the errors of entries, for errors of the data."""
-        found = np.full(self.value.shape, np.inf)
-        for places, one in self._found:
-            found[places] = one.error(ErrorsOfData(*(x[places] for x in errors)))
-        return found
+        super().__init__(len(equation.q), equation.q.precision.eps, attempt)
 
 
 class Continuous:
