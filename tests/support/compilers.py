@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-DEVICE_FLAGS = ("-std=c++17", "--fmad=false")
+DEVICE_FLAGS = ("-std=c++17", "--fmad=false", "-ftz=true")
 
 
 @cache

@@ -36,7 +36,7 @@ MDQR_FN double power_of_two(i64 e) {
     return e < -1022 ? from_bits(i64(1) << (e + 1074)) : from_bits((e + 1023) << 52);
 }
 
-// CuPy compiles with -ftz=true: conversions make zeros of subnormal float32 numbers. These do not.
+// Compiled with -ftz=true: conversions make zeros of subnormal float32 numbers. These do not.
 MDQR_FN double widened(unsigned word) {
     if (word & 0x7f800000u)
         return double(float_of(word));

@@ -24,8 +24,9 @@ from mdqr._backend.sources import digest, kernels_folder
 from mdqr._limbs.planes import Kind
 
 FLAGS = ("-std=c++17", "--fmad=false")
-# As CuPy does: older releases take no lambdas without.
-_NVRTC_FLAGS = ("--device-as-default-execution-space",)
+# As CuPy does: older releases take no lambdas without the first. The second makes zeros of
+# subnormal float32 numbers; panels rely on it, as their reciprocal roots do the same.
+_NVRTC_FLAGS = ("--device-as-default-execution-space", "-ftz=true")
 # The kernels of small systems are so long that the first calls take code that is ready in a third
 # of the time, and runs up to 1.5 times as long.
 _QUICK = ("--Ofast-compile=mid", "--split-compile=0", "--ptxas-options=-O1")
@@ -127,10 +128,10 @@ class Cubins:
 
     @cached_property
     def _digest(self) -> str:
-        # A changed header is another key.
+        # A changed header is another key, as are other flags.
         kernels = kernels_folder()
         found = [digest(kernels, "include"), digest(kernels, "cuda")]
-        return "\n".join([*found, "{}.{}".format(*self._version)])
+        return "\n".join([*found, *FLAGS, *_NVRTC_FLAGS, "{}.{}".format(*self._version)])
 
     def _has_quick(self, module: Module) -> bool:
         return module.source.startswith(_LONG_SOURCES) and self._version >= _QUICK_SINCE
