@@ -79,4 +79,4 @@ html_title = f"mdqr {release}"
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_css_files = ["mdqr.css"]
-exclude_patterns = ["_build", "gallery/*.ipynb", "jupyter_execute"]
+exclude_patterns = ["_build", "paper", "gallery/*.ipynb", "jupyter_execute"]
