@@ -13,7 +13,7 @@ from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._precision import Precision
 from mdqr.optimize._batch.algebra import Floats
-from mdqr.optimize._batch.doubles import Doubles, doubles_of
+from mdqr.optimize._model.doubles import Doubles, doubles_of
 from mdqr.optimize._model.noise import EXPECTED, GOLDEN, ORDER
 
 _TRIED = 8  # problems of which rounding errors are measured in each precision

@@ -90,6 +90,16 @@ class Differences:
         change = (limbs[0] - base[0]) + (limbs[1] - base[1])
         return r, (change / steps[:, None]).T
 
+    def in_doubles(self, x: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the residuals and their Jacobian, all in float64."""
+        self.njev += 1
+        n = x.shape[0]
+        points = np.tile(x, (n + 1, 1))
+        points[1:].flat[:: n + 1] += sizes * 2.0**-26
+        values = self.function.near(points)
+        steps = points[1:].flat[:: n + 1] - x
+        return values[0], ((values[1:] - values[0]) / steps[:, None]).T
+
     def room(self, x: MDArray, sizes: np.ndarray, unit: float) -> np.ndarray:
         """Return True for parameters by which differences of high order stay in the box."""
         h, near = _HALF * sizes * root_power(unit, 1, 2 * _HALF + 1), leading(x)

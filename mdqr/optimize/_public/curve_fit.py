@@ -20,6 +20,7 @@ from mdqr.linalg._shared.operands import data_precision, entry_unit, gather
 from mdqr.optimize._enclosure.ball import enclosed
 from mdqr.optimize._enclosure.jet import Jet, vector
 from mdqr.optimize._model.box import numbers
+from mdqr.optimize._model.doubles import Doubles, doubles_of
 from mdqr.optimize._model.function import Function
 from mdqr.optimize._public.curves import UNDETERMINED, fit_curves
 from mdqr.optimize._public.least_squares import (
@@ -46,30 +47,33 @@ class _Data:
 
     def __init__(self, x: Any, y: MDArray, root: MDArray | None, factor: MDArray | None) -> None:
         self._x, self._y, self._root, self._factor = x, y, root, factor
-        self._held: dict[Precision, tuple[Any, MDArray]] = {}
+        self._held: dict[Precision | None, tuple[Any, Any, Any]] = {}
 
-    def at(self, precision: Precision) -> tuple[Any, MDArray]:
-        """Return x and y in a precision."""
+    def at(self, precision: Precision | None) -> tuple[Any, Any, Any]:
+        """Return x, y and deviations in a precision, without one as `Doubles`."""
         if precision not in self._held:
-            x = self._x.astype(precision) if isinstance(self._x, MDArray) else self._x
-            self._held[precision] = x, self._y.astype(precision)
+            parts = (self._x, self._y, self._root)
+            x, y, root = (_in(each, precision) for each in parts)
+            self._held[precision] = x, y, root
         return self._held[precision]
 
-    def residuals(self, values: MDArray, precision: Precision) -> MDArray:
+    def residuals(self, values: Any, precision: Precision | None) -> Any:
         """Return the weighted residuals of values of the curve, ``(..., m)``."""
         return self.weighted(values - self.at(precision)[1], precision)
 
-    def weighted(self, rows: MDArray, precision: Precision) -> MDArray:
+    def weighted(self, rows: Any, precision: Precision | None) -> Any:
         """Return rows ``(..., m)`` times the weights."""
         if self._root is not None:
-            return rows / self._root.astype(precision)
+            return rows / self.at(precision)[2]
+        if self._factor is not None and precision is None:
+            raise TypeError("weights of correlated observations are not of doubles")
         if self._factor is not None:
             factor = self._factor.astype(precision)
             columns = rows.reshape(-1, rows.shape[-1]).T
             return solve_triangular(factor, columns, lower=True).T.reshape(rows.shape)
         return rows
 
-    def values(self, f: Callable[..., Any]) -> Callable[[Any, Precision], Any]:
+    def values(self, f: Callable[..., Any]) -> Callable[[Any, Precision | None], Any]:
         """Return the values of the curve as a function of its parameters and a precision."""
         return lambda b, precision: f(self.at(precision)[0], *b)
 
@@ -83,6 +87,13 @@ class _Data:
             return values if self._root is None else values / self._root
 
         return residuals if self._factor is None else None
+
+
+def _in(whole: Any, precision: Precision | None) -> Any:
+    """Return an array in a precision, without one as `Doubles`; anything else as it is."""
+    if not isinstance(whole, MDArray):
+        return whole
+    return whole.astype(precision) if precision else Doubles(np, doubles_of(np, whole))
 
 
 @experimental

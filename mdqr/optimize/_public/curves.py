@@ -12,7 +12,7 @@ from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._errors import warn_of_precision
 from mdqr._precision import Precision
-from mdqr.optimize._batch.doubles import Doubles, doubles_of
+from mdqr.optimize._model.doubles import Doubles, doubles_of
 from mdqr.optimize._public.batch import BatchInfo, fitted
 from mdqr.optimize._public.result import CurveFitResult, OptimizeResult
 

@@ -11,7 +11,7 @@ import mdqr
 from mdqr._array.array import MDArray
 from mdqr.optimize._model.noise import Noise, measure
 from mdqr.optimize._model.points import leading, norms_of, sizes_of
-from mdqr.optimize._solver.descend import Descent, Rule
+from mdqr.optimize._solver.descend import Descent, Rule, point_at
 from mdqr.optimize._solver.linear import linear_parameters
 from mdqr.optimize._solver.newton import Minimum, polish
 from mdqr.optimize._solver.problem import Point, Problem, Stopped
@@ -44,23 +44,17 @@ def solve(problem: Problem, x0: MDArray) -> Outcome:
 
 
 def _solved(problem: Problem, x0: MDArray) -> Outcome:
-    linear: list[int] = []
-    steps, status = 0, NONE
-    noise = _measured(problem, x0)
+    search = _Search(problem, x0)
+    status = NONE
     try:
-        for start, rule, solved, most in attempts(problem, x0, noise):
-            linear = solved
-            descent = Descent(problem, start, rule, solved, most)
-            for point in descent:
-                found = polish(problem, point, _free(problem, point))
-                if found is not None:
-                    return Outcome(CONVERGED, found, point, steps + descent.steps, linear)
-            steps += descent.steps
-            if descent.steps < most and _is_valley(problem, descent.point):
-                status = FLAT
-                break
+        for rough in (True, False) if _begins_in_doubles(problem, x0) else (False,):
+            found, is_flat_there = search.run(rough=rough)
+            if found is not None:
+                return found
+        status = FLAT if is_flat_there else NONE
     except Stopped as stop:
         status = stop.status
+    steps, linear = search.steps, search.linear
     best = problem.best
     if best is None:
         best = first_point(problem, x0)
@@ -74,11 +68,45 @@ def _solved(problem: Problem, x0: MDArray) -> Outcome:
     return Outcome(status, None, best, steps, linear)
 
 
+def _begins_in_doubles(problem: Problem, x0: MDArray) -> bool:
+    """Return True if descents are made in float64 first."""
+    plain = problem.derivatives.name == "differences" and problem.loss.rho is None
+    if not plain or problem.box.bounded or problem.callback is not None:
+        return False
+    problem.function.try_doubles(x0)
+    return problem.function.takes_doubles
+
+
+class _Search:
+    """Attempts from a starting point; `steps` are all of theirs, `linear` what the last solves."""
+
+    def __init__(self, problem: Problem, x0: MDArray) -> None:
+        self._problem, self._x0 = problem, x0
+        self._noise = _measured(problem, x0)
+        self.steps = 0
+        self.linear: list[int] = []
+
+    def run(self, *, rough: bool) -> tuple[Outcome | None, bool]:
+        """Return the minimum that attempts find, in float64 if `rough`, or whether one is flat."""
+        problem = self._problem
+        for start, rule, self.linear, most in attempts(problem, self._x0, self._noise):
+            begin = start.to_numpy() if rough else start
+            descent = Descent(problem, begin, rule, self.linear, most)
+            before = self.steps
+            for point in descent:
+                self.steps = before + descent.steps
+                found = polish(problem, point, _free(problem, point))
+                if found is not None:
+                    return Outcome(CONVERGED, found, point, self.steps, self.linear), False
+            self.steps = before + descent.steps
+            if descent.steps < most and _is_valley(problem, descent.point):
+                return None, True
+        return None, False
+
+
 def first_point(problem: Problem, x: MDArray) -> Point:
     """Return the starting point, where no other was reached."""
-    unit, sizes = max(problem.unit, x.precision.eps), sizes_of(x)
-    r, jacobian = problem.derivatives.near(x, None, sizes, unit)
-    return Point(x, r, jacobian, problem.loss.cost(r, problem.function.scale), sizes)
+    return point_at(problem, x, sizes_of(x))
 
 
 def is_flat(problem: Problem, point: Point) -> bool:
