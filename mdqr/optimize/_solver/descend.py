@@ -21,7 +21,7 @@ from mdqr.optimize._model.points import leading, norms_of, sizes_of
 from mdqr.optimize._solver.problem import Point, Problem
 
 _FIRST_ATTEMPT = 1e-2  # gain of the sum, relative to it, at which Newton's method is tried
-_FIRST_IN_DOUBLES = 1e-8
+_FIRST_IN_DOUBLES = 1e-12
 _LATER = 1e-3
 _SMALL = 2.0**-48
 _RANK = 1e-13

@@ -112,13 +112,14 @@ class _Iteration:
         # A parameter at a bound has the digits of the bound.
         self._x = self._problem.box.held(self._x.astype(precision), self._sides)
         self._measure(precision)
-        target = 2.0 ** -(p.bits + 8) if last else max(self._noise.unit**0.5 * 2.0**8, 2.0**-400)
+        end = 2.0 ** -(p.bits + 8)
+        target = end if last else max(self._noise.unit**0.5 * 2.0**8, 2.0**-400)
         previous, age = np.inf, 0
         for _ in range(_MOST_STEPS):
             self._place = place = self._evaluated(precision, central)
             if not np.isfinite(place.errors).all():
                 return False
-            if self._inverse is None or self._pays(target):
+            if self._inverse is None or self._pays(target if self._problem.noisy else end):
                 self._inverse, self._way, self._rate = self._inverted(place), 0.0, 0.0
                 age, self._secant = 0, Secant()
             if self._inverse is None:
@@ -140,7 +141,7 @@ class _Iteration:
                 self._inverse = None
                 continue
             # A new Hessian is as wrong as x.
-            self._rate = max(self._rate or self._least_rate(size), size / previous)
+            self._rate = max(self._rate, size / previous) if age else self._least_rate(size)
             previous, self._error = size, size * self._rate
             self._way += size
             if not self._moved(step):
