@@ -22,12 +22,16 @@ _SPARE = 2.0**10  # by how much a step may be worse than the one before
 
 
 class Minima(NamedTuple):
-    """Minima ``(n, B)``, those found marked by `found`; `error` bounds their errors."""
+    """Minima ``(n, B)``, those found marked by `found`; `error` bounds their errors.
+
+    `doubt` are norms of the errors of the columns of the Jacobians.
+    """
 
     x: MDArray
     r: MDArray
     jacobian: MDArray
     error: Floats
+    doubt: Floats
     sizes: Floats
     unit: Floats
     found: Floats
@@ -36,14 +40,16 @@ class Minima(NamedTuple):
 class _Hessian(NamedTuple):
     """Inverses ``(n, n, B)`` of Hessians whose rows and columns are scaled by `scale`.
 
-    `second` has moduli of second derivatives by one parameter, ``(n, B, m)``; a scaled Hessian
-    changes by at most `change` times a step, relative to the sizes of the parameters, ``(B,)``;
-    it is positive definite where `definite` is true.
+    `second` has moduli of second derivatives by one parameter, ``(n, B, m)``, `turned` what first
+    ones change by where all parameters do by their sizes. A scaled Hessian changes by at most
+    `change` times a step, relative to the sizes of the parameters, ``(B,)``; it is positive
+    definite where `definite` is true.
     """
 
     values: MDArray
     scale: Floats
     second: Floats
+    turned: Floats
     change: Floats
     definite: Floats
 
@@ -139,7 +145,18 @@ class Iteration:
         if is_last:
             ended = ended & self._are_simple(stage, step, error)
         self._active = ended
-        return Minima(self._x, r, place.jacobian, error, self._sizes, noise.unit, ended)
+        doubt = self._doubt(stage, error)
+        return Minima(self._x, r, place.jacobian, error, doubt, self._sizes, noise.unit, ended)
+
+    def _doubt(self, stage: _Stage, error: Floats) -> Floats:
+        """Return norms of the errors of the columns of the Jacobians, ``(n, B)``."""
+        hessian = self._hessian
+        assert hessian is not None
+        if not stage.is_last:
+            return error
+        reach = (error / self._sizes).max(axis=0)
+        wrong = self._wrong(stage, hessian.second) + hessian.turned * reach[:, None]
+        return self._xp.sqrt((wrong * wrong).sum(axis=-1))
 
     def _moved(self, stage: _Stage, step: MDArray, bound: Floats) -> Floats:
         """Make a step where one is due.
@@ -153,7 +170,10 @@ class Iteration:
         assert hessian is not None
         near = xp.abs(step.limbs[0])
         size = (near / self._sizes).max(axis=0)
-        lost = ~hessian.definite | ~xp.isfinite(size) | (size > 0.5)
+        # Steps as long as a parameter, but those to zero.
+        x = self._x.limbs[0]
+        far = (near > 0.5 * self._sizes) & (xp.abs(x + step.limbs[0]) > 0.5 * xp.abs(x))
+        lost = ~hessian.definite | ~xp.isfinite(size) | far.any(axis=0)
         noisy = (near <= (0.25 if stage.is_last else 1.0) * bound).all(axis=0)
         lost = lost | ((size > stage.basin) & (size > 0.5 * stage.previous) & ~noisy)
         stays = (size < stage.basin) & (size > 0.25 * stage.previous)
@@ -257,7 +277,8 @@ class Iteration:
         moved = (slopes * self._sizes[..., None]).sum(axis=0) + moduli
         turned = (near[index] * self._sizes[:, None, :, None].swapaxes(0, 1)).sum(axis=1)
         bent = _products(xp, turned, slopes) + (near * moved).sum(axis=-1)[index]
-        inverse = _Hessian(values, scale, near[own], (bent * both).max(axis=(0, 1)), definite)
+        change = (bent * both).max(axis=(0, 1))
+        inverse = _Hessian(values, scale, near[own], turned, change, definite)
         sure = definite & usable.all(axis=0) & (n * worst * inverse.largest < 0.25)
         return inverse._replace(definite=sure)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from mdqr.optimize._enclosure.jet import Jet, vector
 from mdqr.optimize._model.box import numbers
 from mdqr.optimize._model.doubles import Doubles, doubles_of
 from mdqr.optimize._model.function import Function
-from mdqr.optimize._public.curves import UNDETERMINED, fit_curves
+from mdqr.optimize._public.curves import fit_curves
 from mdqr.optimize._public.least_squares import (
     Exact,
     as_values,
@@ -34,7 +35,9 @@ from mdqr.optimize._public.least_squares import (
 )
 from mdqr.optimize._public.report import result_of
 from mdqr.optimize._public.result import CurveFitResult, OptimizeResult
-from mdqr.optimize._solver.solve import solve
+from mdqr.optimize._public.statistics import Undetermined
+from mdqr.optimize._public.ways_out import OUT_OF_RANGE, UNDETERMINED, of_covariance
+from mdqr.optimize._solver.solve import CONVERGED, solve
 
 NAME = "curve_fit"
 
@@ -214,7 +217,8 @@ def curve_fit(
         work = max(work, *(_precision_of(data, precision) for data in (xdata, ydata)))
         weights = (sigma, absolute_sigma, check_finite)
         named = linear_of(NAME, indices, start.shape[-1])
-        fits = fit_curves(f, xdata, observed, start, weights, named, work, one)
+        names = _names_of(start.shape[-1], names)
+        fits = fit_curves(f, xdata, observed, start, weights, named, work, one, names)
         return _output(fits, full_output)
     data, y, unit, held = _data(xdata, ydata, sigma, check_finite, precision)
     start, work = start_of(NAME, _start(p0, bounds, names), precision)
@@ -228,11 +232,13 @@ def curve_fit(
     )  # fmt: skip
     outcome = solve(problem, start.astype(mdqr.dd))
     result = result_of(problem, outcome, _rounded(data, y, unit), _total(data, y, work))
-    return _output(_fit_of(result, absolute_sigma, work), full_output)
+    return _output(_fit_of(result, absolute_sigma, work, names), full_output)
 
 
-def _fit_of(result: OptimizeResult, absolute_sigma: bool, work: Precision) -> CurveFitResult:
-    fit = CurveFitResult(result.x, _covariance(result, absolute_sigma, work))
+def _fit_of(
+    result: OptimizeResult, absolute_sigma: bool, work: Precision, names: list[str]
+) -> CurveFitResult:
+    fit = CurveFitResult(result.x.copy(), _covariance(result, absolute_sigma, work, names))
     fit.info, fit.result, fit.absolute_sigma = result.info, result, bool(absolute_sigma)
     return fit
 
@@ -380,7 +386,12 @@ def _check_values(
             f"{NAME}: `f` returned values of shape {tuple(shape)} for {m} observations; it must be "
             f"({m},)"
         )
-    return names if len(names) == start.size else [f"p[{j}]" for j in range(start.size)]
+    return _names_of(start.size, names)
+
+
+def _names_of(n: int, names: list[str]) -> list[str]:
+    """Return the names of n parameters, `names` of the signature where it has as many."""
+    return names if len(names) == n else [f"p[{j}]" for j in range(n)]
 
 
 def _indices(linear: Sequence[int | str] | None, names: list[str]) -> Sequence[int] | None:
@@ -414,21 +425,21 @@ def _total(data: _Data, y: MDArray, precision: Precision) -> MDArray:
     return (abs(weighted - mean * ones) ** 2).sum()
 
 
-def _covariance(result: OptimizeResult, absolute: bool, precision: Precision) -> MDArray:
+def _covariance(
+    result: OptimizeResult, absolute: bool, precision: Precision, names: list[str]
+) -> MDArray:
     n = result.x.shape[0]
+    warn = partial(warn_of_precision, f"optimize.{NAME}", precision=precision)
     try:
-        if not result.success or result.status != 3:
+        if not result.success or result.status != CONVERGED:
             raise LinAlgError
         pcov = result.info.covariance(scaled=not absolute)
         if bool(mdqr.isfinite(pcov).all()):
             return pcov
-        warn_of_precision(
-            f"optimize.{NAME}",
-            "the covariance of the parameters is out of the range of float64: give them other units"
-            if result.jac.shape[0] > n or absolute
-            else UNDETERMINED,
-            precision=precision,
-        )
+        many = result.jac.shape[0] > n or absolute
+        warn(OUT_OF_RANGE if many else UNDETERMINED)
+    except Undetermined as singular:
+        warn(of_covariance([names[j] for j in singular.parameters]))
     except LinAlgError:
         pass  # of a fit that has warned
     return mdqr.full((n, n), np.inf, precision=precision)
