@@ -36,7 +36,7 @@ class Function:
     Attributes
     ----------
     nfev, evaluations : int
-        Points that were tried, and all at which the function was evaluated.
+        Points that were tried, and all at which the function was evaluated, at whatever shape.
     broadcasts : bool or None
         Whether one call takes many points; None until that was tried.
     most : Precision or None
@@ -97,6 +97,7 @@ class Function:
     def near(self, points: np.ndarray) -> np.ndarray:
         """Return the residuals at the rows of float64 points, ``(k, m)``."""
         values = self._values(Doubles(np, points.T[..., None]), None)
+        self.evaluations += len(points)
         if isinstance(values, (list, tuple)):
             parts = np.broadcast_arrays(*(doubles_of(np, each) for each in values))
             values = Doubles(np, np.stack(parts)[..., 0].T)
@@ -127,6 +128,7 @@ class Function:
     def _together(self, points: MDArray, precision: Precision) -> MDArray | None:
         """Return values at many points from one call, or None where the function does not."""
         k = points.shape[0]
+        self.evaluations += k
         try:
             found = self._converted(self._values(points.T[..., None], precision), precision)
         except Exception:
@@ -140,10 +142,7 @@ class Function:
             self.broadcasts = found.shape == (k, self.count) and self._agrees(
                 found, points, precision
             )
-        if not self.broadcasts:
-            return None
-        self.evaluations += k
-        return found
+        return found if self.broadcasts else None
 
     def _agrees(self, found: MDArray, points: MDArray, precision: Precision) -> bool:
         """Return True if single calls give the same values, so that rows belong to points."""

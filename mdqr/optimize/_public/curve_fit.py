@@ -31,8 +31,8 @@ from mdqr.optimize._public.least_squares import (
     linear_of,
     problem_of,
     start_of,
-    unknown_option,
 )
+from mdqr.optimize._public.options import refuse_unknown
 from mdqr.optimize._public.report import result_of
 from mdqr.optimize._public.result import CurveFitResult, OptimizeResult
 from mdqr.optimize._public.statistics import Undetermined
@@ -113,6 +113,7 @@ def curve_fit(
     jac: Any = None,
     *,
     full_output: bool = False,
+    nan_policy: str | None = None,
     x_scale: Any = None,
     loss: str = "linear",
     f_scale: Any = 1.0,
@@ -158,6 +159,8 @@ def curve_fit(
         `least_squares`.
     full_output : bool, optional
         Whether to return ``(popt, pcov, infodict, mesg, ier)``.
+    nan_policy : {None, "raise"}, optional
+        Either: NaN are refused, with `check_finite`.
     x_scale, loss, f_scale, max_nfev, callback : optional
         See `least_squares`.
     linear : sequence of int or str, optional
@@ -208,7 +211,7 @@ def curve_fit(
     """
     if not (progress is None or isinstance(progress, Report)):
         return with_report(curve_fit, locals())
-    _check_call(f, method, others)
+    _check_call(f, method, nan_policy, others)
     names, indices = _parameters(f, linear)
     observed = numbers(NAME, "ydata", ydata, PRECISIONS[-1])
     if observed.ndim > 1:
@@ -243,10 +246,18 @@ def _fit_of(
     return fit
 
 
-def _check_call(f: Any, method: Any, others: Mapping[str, Any]) -> None:
+def _check_call(f: Any, method: Any, nan_policy: Any, others: Mapping[str, Any]) -> None:
     """Refuse what cannot be called, a method, and options that are not needed."""
-    if others:
-        raise TypeError(unknown_option(NAME, others))
+    refuse_unknown(NAME, others)
+    if nan_policy == "omit":
+        raise ValueError(
+            f"{NAME}: nan_policy='omit' would have to guess the axis of xdata; leave the "
+            "observations out: keep = ~np.isnan(ydata), then xdata[..., keep], ydata[keep]"
+        )
+    if nan_policy not in (None, "raise"):
+        raise ValueError(
+            f"{NAME}: `nan_policy` must be None, 'raise' or 'omit'; got {nan_policy!r}"
+        )
     if not callable(f):
         raise TypeError(f"{NAME}: `f` must be callable; got {type(f).__name__}")
     if method is not None:

@@ -14,11 +14,18 @@ from mdqr.optimize._model.noise import Noise
 from mdqr.optimize._model.points import norms_of
 from mdqr.optimize._public.result import FitInfo, OptimizeResult
 from mdqr.optimize._public.statistics import Linearised
-from mdqr.optimize._public.ways_out import MESSAGES, NO_MINIMUM, of_dependent, of_rounding
+from mdqr.optimize._public.ways_out import (
+    MESSAGES,
+    NO_MINIMUM,
+    UNDEFINED,
+    of_dependent,
+    of_rounding,
+)
 from mdqr.optimize._solver.flat import dependent
 from mdqr.optimize._solver.problem import Problem
 from mdqr.optimize._solver.proof import proven_error, with_rounding
 from mdqr.optimize._solver.solve import CONVERGED, STOPPED, Outcome
+
 
 def result_of(
     problem: Problem,
@@ -134,9 +141,7 @@ def _message(problem: Problem, outcome: Outcome) -> str:
     if outcome.status in MESSAGES:
         text = MESSAGES[outcome.status]
     elif problem.undefined:
-        text = (
-            f"{NO_MINIMUM}: `fun` returns NaN or infinity near the path. Set bounds that exclude it."
-        )
+        text = f"{NO_MINIMUM}: {UNDEFINED}"
     else:
         text = f"{NO_MINIMUM} in the precision of the fit. Change x0, or set bounds."
     if outcome.minimum is None and outcome.status != STOPPED:

@@ -80,7 +80,9 @@ class OptimizeResult(dict[str, Any]):
 
     def __repr__(self) -> str:
         if not {"x", "info", "success", "status"} <= set(self):
-            return f"<OptimizeResult of {', '.join(self)}>" if self else "<OptimizeResult of nothing>"
+            return (
+                f"<OptimizeResult of {', '.join(self)}>" if self else "<OptimizeResult of nothing>"
+            )
         digits = float(np.min(self.info.digits, initial=float(self.x.precision.digits)))
         if self.x.ndim > 1:
             return (
@@ -98,6 +100,7 @@ class FitStatistics(Info, ABC):
     """The base of the reports on a fit and on a batch of fits."""
 
     noise: Any
+    _linearised: Linearised
 
     @property
     @abstractmethod

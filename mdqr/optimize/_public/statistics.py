@@ -30,8 +30,8 @@ class Linearised(NamedTuple):
     @classmethod
     def restored(cls, state: State) -> Linearised:
         """Return what the dict of a pickle has."""
-        arrays = (state.checked(name, MDArray) for name in ("jacobian", "r"))
-        return cls(*arrays, state.checked("doubt", np.ndarray))
+        jacobian, r = state.checked("jacobian", MDArray), state.checked("r", MDArray)
+        return cls(jacobian, r, state.checked("doubt", np.ndarray))
 
 
 class Undetermined(LinAlgError):

@@ -13,6 +13,7 @@ MESSAGES = {
     STOPPED: "`callback` raised StopIteration.",
 }
 NO_MINIMUM = "No minimum was found"
+UNDEFINED = "`fun` returns NaN or infinity near the path. Set bounds that exclude it."
 _COMPUTES_IN_FLOAT64 = (
     "look for np.pi, math.exp, float() or to_numpy() in it, and take mdqr.pi, mdqr.exp and "
     "decimal strings"

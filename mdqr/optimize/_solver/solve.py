@@ -47,9 +47,9 @@ def _solved(problem: Problem, x0: MDArray) -> Outcome:
     status = NONE
     try:
         for rough in (True, False) if _begins_in_doubles(problem, x0) else (False,):
-            found, is_flat_there = search.run(rough=rough)
-            if found is not None:
-                return found
+            outcome, is_flat_there = search.run(rough=rough)
+            if outcome is not None:
+                return outcome
         status = FLAT if is_flat_there else NONE
     except Stopped as stop:
         status = stop.status
@@ -88,15 +88,16 @@ class _Search:
     def run(self, *, rough: bool) -> tuple[Outcome | None, bool]:
         """Return the minimum that attempts find, in float64 if `rough`, or whether one is flat."""
         problem = self._problem
-        for start, rule, self.linear, most in attempts(problem, self._x0, self._noise):
+        for start, rule, linear, most in attempts(problem, self._x0, self._noise):
+            self.linear = linear
             begin = start.to_numpy() if rough else start
-            descent = Descent(problem, begin, rule, self.linear, most)
+            descent = Descent(problem, begin, rule, linear, most)
             before = self.steps
             for point in descent:
                 self.steps = before + descent.steps
                 found = polish(problem, point, _free(problem, point))
                 if found is not None:
-                    return Outcome(CONVERGED, found, point, self.steps, self.linear), False
+                    return Outcome(CONVERGED, found, point, self.steps, linear), False
             self.steps = before + descent.steps
             if descent.steps < most and _is_valley(problem, descent.point):
                 return None, True
