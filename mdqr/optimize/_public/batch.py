@@ -176,7 +176,8 @@ def _result(
         r = r / problems.scale[:, None]
         jacobian = jacobian / problems.scale[:, None, None]
         doubt = doubt / problems.scale[:, None]
-    gradient = (jacobian * r[..., None]).sum(axis=-2).astype(p)
+    gradient = (jacobian.mT @ r[..., None])[..., 0].astype(p)
+    cost = (r[:, None] @ r[..., None])[:, 0, 0] * 0.5
     found, x = to_host(outcome.found), outcome.x.T.astype(p)
     near = np.abs(to_host(x.limbs[0]))
     bound = to_host(outcome.error).T + p.eps * near
@@ -199,7 +200,7 @@ def _result(
     status = status.reshape(shape)
     return OptimizeResult(
         x=x.reshape((*shape, n)),
-        cost=((r * r).sum(axis=-1) * 0.5).astype(p).reshape(shape),
+        cost=cost.astype(p).reshape(shape),
         fun=_as_complex(problems, r, -1).astype(p).reshape((*shape, -1)),
         jac=_as_complex(problems, jacobian, -2).astype(p).reshape((*shape, -1, n)),
         grad=gradient.reshape((*shape, n)),
