@@ -141,7 +141,7 @@ def test_a_function_that_rounds_to_float64():
     def rounding(x, a, b):
         return a.to_numpy() * np.exp(-b.to_numpy() * x.to_numpy())
 
-    with pytest.warns(mdqr.PrecisionWarning, match="have less than half"):
+    with pytest.warns(mdqr.PrecisionWarning, match="`fun` rounds to 16 digits, .* np.pi"):
         found = curve_fit(rounding, X, y, [2, 0.5], precision=mdqr.qd)
     assert found.result.success.all()
     assert found.info.digits.min() > 5

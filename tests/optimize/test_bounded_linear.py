@@ -10,6 +10,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.optimize
+import scipy.sparse
+import scipy.sparse.linalg
 from flint import fmpq, fmpq_mat
 
 import mdqr
@@ -186,7 +188,7 @@ WRONG = {
     "shapes": (lambda: nnls(A, [1, 2], precision="dd"), ValueError, "`b` must have shape"),
     "NaN": (lambda: nnls(A * np.nan, B, precision="dd"), ValueError, "`A` must not contain"),
     "inf": (lambda: nnls(A, [1, 2, np.inf], precision="dd"), ValueError, "`b` must not contain"),
-    "maxiter": (lambda: nnls(A, B, maxiter=0, precision="dd"), ValueError, "must be positive"),
+    "maxiter": (lambda: nnls(A, B, maxiter=0, precision="dd"), ValueError, "positive integer"),
     "method": (lambda: lsq_linear(A, B, method="x", precision="dd"), ValueError, "`method` must"),
     "tol": (lambda: lsq_linear(A, B, tol=1e-3, precision="dd"), TypeError, "tol is not needed"),
     "bounds": (lambda: lsq_linear(A, B, (1, 0), precision="dd"), ValueError, "strictly less"),
@@ -199,3 +201,34 @@ def test_wrong_input(name):
     call, error, text = WRONG[name]
     with pytest.raises(error, match=text):
         call()
+
+
+OPERATOR = scipy.sparse.linalg.aslinearoperator(np.eye(2))
+REFUSED = {
+    "text": ("abc", TypeError, "`A` must be an array of numbers; got str"),
+    "nothing": (None, TypeError, "`A` must be an array of numbers; got NoneType"),
+    "words": ([["a", "b"], ["c", "d"]], ValueError, "`A` does not hold numbers"),
+    "sparse": (scipy.sparse.eye_array(2), TypeError, "`A` is sparse; give A.toarray.."),
+    "an operator": (OPERATOR, TypeError, "`A` is an operator"),
+    "an object": (object(), TypeError, "`A` does not hold numbers"),
+}
+
+
+@pytest.mark.parametrize("function", [nnls, lsq_linear])
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_matrix(function, name):
+    a, error, text = REFUSED[name]
+    with pytest.raises(error, match=f"{function.__name__}: {text}"):
+        function(a, [1, 2])
+    with pytest.raises((TypeError, ValueError), match="`b`"):
+        function(np.eye(2), a)
+
+
+def test_options_of_scipy():
+    for option in ("lsq_solver", "lsmr_tol", "lsmr_maxiter", "verbose", "tol"):
+        with pytest.raises(TypeError, match=f"lsq_linear: {option} is not needed"):
+            lsq_linear(np.eye(2), [1, 2], **{option: 1})
+    with pytest.raises(TypeError, match="nnls: atol is not needed"):
+        nnls(np.eye(2), [1, 2], atol=1e-9)
+    with pytest.raises(ValueError, match="`maxiter` must be None or a positive integer; got True"):
+        nnls(np.eye(2), [1, 2], maxiter=True)

@@ -162,8 +162,18 @@ WRONG = {
     "fun": (lambda: root(3, [1]), TypeError, "`fun` must be callable"),
     "method": (lambda: root(lambda x: x, [1], method="krylov"), ValueError, "there is one method"),
     "tol": (lambda: root(lambda x: x, [1], tol=1e-8), TypeError, "tol is not needed"),
-    "options": (lambda: root(lambda x: x, [1], options={"xtol": 1}), TypeError, "'xtol'"),
-    "maxfev": (lambda: root(lambda x: x, [1], options={"maxfev": 0}), ValueError, "max_nfev"),
+    "options": (lambda: root(lambda x: x, [1], options={"xtol": 1}), TypeError, "options: xtol"),
+    "options is a number": (
+        lambda: root(lambda x: x, [1], options=5), TypeError, "`options` must be a dict"
+    ),
+    "negative maxfev": (
+        lambda: root(lambda x: x, [1], options={"maxfev": -1}), ValueError, "`options.'maxfev'.`"
+    ),
+    "jac=True of values alone": (
+        lambda: root(lambda x: [x[0] - 1, x[1] - 2], [1, 1], jac=True), ValueError,
+        "must return .values, Jacobian."
+    ),
+    "maxfev": (lambda: root(lambda x: x, [1], options={"maxfev": 0}), ValueError, "positive int"),
     "count": (lambda: root(lambda x: [x[0], x[0]], [1]), ValueError, "2 values for 1 unknowns"),
     "complex": (lambda: root(lambda x: x * 1j, [1]), ValueError, "give a complex x0"),
     "real": (lambda: root(lambda x: x.real, [1j]), ValueError, "real values of complex unknowns"),
@@ -200,3 +210,35 @@ def test_a_wrong_jacobian_is_in_the_bounds():
     found = root(fun, [1.055125, 2.125], jac=lambda z: close, precision="dd")
     assert (abs(found.x - [1.0, 2.0]).to_numpy() <= found.info.error_bound).all()
     assert (found.info.digits > 25).all()
+
+
+def test_one_call_gives_values_and_jacobian():
+    calls = []
+
+    def both(x):
+        calls.append(x.size // 2)  # points
+        values = [x[0] + mdqr.exp(x[1]) - 5, x[0] * x[1] - 2]
+        return values, [[mdqr.ones_like(x[0]), mdqr.exp(x[1])], [x[1], x[0]]]
+
+    found = root(both, [1, 1], jac=True, precision=mdqr.qd)
+    assert found.info.digits.min() > 60
+    assert sum(calls) <= found.info.evaluations
+    assert len(calls) < 4 * found.nfev
+    apart = root(lambda x: both(x)[0], [1, 1], jac=lambda x: both(x)[1], precision=mdqr.qd)
+    assert apart.info.digits.min() > 60
+
+
+@pytest.mark.parametrize("jac", [None, "series", True])
+def test_equations_of_any_size(jac):
+    """The sum of squares of all has those that are 1e-400 times as large as others."""
+    small, large = mdqr.qd("1e-200"), mdqr.qd("1e200")
+
+    def fun(x):
+        values = [x[0] - small * (x[1] / large), x[1] - large]
+        return (values, [[1, 0], [0, 1]]) if jac is True else values
+
+    found = root(fun, [2e-200, 3e200], jac=jac, precision=mdqr.qd)
+    assert found.success
+    np.testing.assert_allclose(found.x.to_numpy(), [1e-200, 1e200], rtol=1e-14)
+    assert found.info.digits.min() > 50
+    assert bool((abs(found.x - [small, large]) <= 1e-50 * abs(found.x)).all())

@@ -39,11 +39,12 @@ struct job {
     void (*task)(void*, std::ptrdiff_t);
     void* context;
     share* shares;
-    int count, threads;
+    std::atomic<int>* next; // the first share that no thread has taken
+    int count;
     clock::time_point deadline;
 
-    void run(int thread) const {
-        for (int i = thread; i < count; i += threads)
+    void run() const {
+        for (int i; (i = next->fetch_add(1)) < count;)
             run_share(shares[i]);
     }
 
@@ -73,20 +74,23 @@ public:
     std::mutex one_call; // held while workers run the tasks of a call
     std::atomic<int> threads{0};
 
-    void run(job work) {
-        work.threads = 1 + start(work.count - 1);
-        if (work.threads == 1)
-            return work.run(0);
+    // Shares that the workers have not begun when the caller is through with its own are the
+    // caller's, too: a call that is shorter than they take to wake up does not wait for them.
+    void run(const job& work) {
+        const int helpers = start(work.count - 1);
+        if (helpers == 0)
+            return work.run();
         {
             std::lock_guard<std::mutex> lock(state);
             current = work;
-            pending = work.threads - 1;
+            places = helpers;
             ++generation;
         }
         wake.notify_all();
-        std::exception_ptr first = failure_of(work, 0);
+        std::exception_ptr first = failure_of(work);
         std::unique_lock<std::mutex> lock(state);
-        done.wait(lock, [&] { return pending == 0; });
+        places = 0;
+        done.wait(lock, [&] { return active == 0; });
         if (!first)
             first = failure;
         failure = nullptr;
@@ -99,13 +103,13 @@ private:
     std::condition_variable wake, done;
     int workers = 0;
     job current{};
-    int pending = 0;
+    int places = 0, active = 0; // workers that may still begin the call, and that are at it
     unsigned long generation = 0;
     std::exception_ptr failure; // of a worker, such as bad_alloc: the caller throws it
 
-    static std::exception_ptr failure_of(const job& work, int thread) {
+    static std::exception_ptr failure_of(const job& work) {
         try {
-            work.run(thread);
+            work.run();
         } catch (...) {
             return std::current_exception();
         }
@@ -116,30 +120,30 @@ private:
     int start(int wanted) {
         try {
             for (; workers < wanted; ++workers)
-                std::thread([this, id = workers + 1, seen = generation] {
-                    serve(id, seen);
-                }).detach();
+                std::thread([this, seen = generation] { serve(seen); }).detach();
         } catch (const std::system_error&) { // of processes or address space there are no more
         } catch (const std::bad_alloc&) {
         }
         return std::min(workers, wanted);
     }
 
-    void serve(int id, unsigned long seen) {
+    void serve(unsigned long seen) {
         float_environment environment;
         std::unique_lock<std::mutex> lock(state);
         for (;;) {
             wake.wait(lock, [&] { return generation != seen; });
             seen = generation;
-            if (id >= current.threads)
+            if (places == 0)
                 continue;
+            --places;
+            ++active;
             const job work = current;
             lock.unlock();
-            const std::exception_ptr thrown = failure_of(work, id);
+            const std::exception_ptr thrown = failure_of(work);
             lock.lock();
             if (thrown)
                 failure = thrown;
-            if (--pending == 0)
+            if (--active == 0)
                 done.notify_one();
         }
     }
@@ -286,14 +290,16 @@ void run_tasks(std::ptrdiff_t tasks, void (*task)(void*, std::ptrdiff_t), void* 
         pool& p = the_pool();
         if (shares.empty())
             shares = cut(tasks, p.threads);
-        const job work{task, context, shares.data(), int(shares.size()), 1, resumed + longest_run};
+        std::atomic<int> next{0};
+        const job work{task,  context,           shares.data(),
+                       &next, int(shares.size()), resumed + longest_run};
         // What one thread computes, or others keep the workers from, waits for nobody.
         std::unique_lock<std::mutex> lock(p.one_call, std::defer_lock);
         if (work.count > 1 && lock.try_lock()) {
             p.run(work);
             lock.unlock();
         } else {
-            work.run(0);
+            work.run();
         }
         done = std::all_of(shares.begin(), shares.end(),
                            [](const share& part) { return part.next == part.end; });

@@ -19,6 +19,9 @@ Floats = Any
 EPS = 2.0**-52
 _RANK, _NORMAL = 1e-13, 2.0**-48  # what is left of columns that depend on others, and of squares
 _MODEST = 2.0**40  # entries of inverses that float64 finds
+FEWEST = 64  # problems that are not worth to be divided
+# Arrays with residuals on the last axis, and problems on the one before it.
+_ON_RESIDUALS = ("r", "jacobian", "absolute", "second", "turned")
 
 
 def damped_steps(
@@ -82,6 +85,11 @@ def normal_steps(
     return -system[:, n]
 
 
+def along(rows: MDArray, r: MDArray) -> MDArray:
+    """Return the products of rows ``(k, B, m)`` and residuals ``(B, m)``, ``(k, B)``."""
+    return mdqr.moveaxis((mdqr.moveaxis(rows, 0, 1) @ r[..., None])[..., 0], 0, 1)
+
+
 def inverses(xp: ModuleType, h: MDArray) -> tuple[MDArray, Floats]:
     """Return the inverses of symmetric matrices ``(n, n, B)``, and which are positive definite.
 
@@ -98,7 +106,12 @@ def inverses(xp: ModuleType, h: MDArray) -> tuple[MDArray, Floats]:
 
 
 def _product(a: MDArray, b: MDArray) -> MDArray:
-    return (a[:, :, None] * b).sum(axis=1)
+    return mdqr.moveaxis(mdqr.moveaxis(a, -1, 0) @ mdqr.moveaxis(b, -1, 0), 0, -1)
+
+
+def times(a: MDArray, x: MDArray) -> MDArray:
+    """Return matrices ``(n, n, B)`` times vectors ``(n, B)``."""
+    return (mdqr.moveaxis(a, -1, 0) @ x.T[..., None])[..., 0].T
 
 
 def swept(xp: ModuleType, h: Any) -> tuple[Any, Floats]:
@@ -120,6 +133,26 @@ def swept(xp: ModuleType, h: Any) -> tuple[Any, Floats]:
 def chosen(xp: ModuleType, mask: Floats, new: Any, old: Any) -> Any:
     """Return `new` where the mask of the last axis, or of the first of ``(B, m)``, is true."""
     return mdqr.where(mask, new, old) if isinstance(new, MDArray) else xp.where(mask, new, old)
+
+
+def taken(name: str, value: Any, rows: Floats) -> Any:
+    """Return the part of an array, or of a tuple of them, that some of the problems have."""
+    if isinstance(value, tuple):
+        parts = zip(value._fields, value, strict=True)  # type: ignore[attr-defined]
+        return type(value)(*(taken(each, part, rows) for each, part in parts))
+    return value[..., rows, :] if name in _ON_RESIDUALS else value[..., rows]
+
+
+def put(name: str, whole: Any, rows: Floats, part: Any) -> Any:
+    """Put a part back where it was taken from."""
+    if isinstance(whole, tuple):
+        for each, old, new in zip(whole._fields, whole, part, strict=True):  # type: ignore[attr-defined]
+            put(each, old, rows, new)
+    elif name in _ON_RESIDUALS:
+        whole[..., rows, :] = part
+    else:
+        whole[..., rows] = part
+    return whole
 
 
 def to_host(x: Any) -> np.ndarray:

@@ -16,21 +16,25 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr.optimize._batch.algebra import (
     EPS,
+    FEWEST,
     Floats,
     chosen,
     damped_steps,
     leading,
     normal_steps,
     norms_of,
+    put,
     sizes_of,
+    taken,
 )
 from mdqr.optimize._batch.problems import Problems
 
 # Gains that are predicted, relative to the sum, below which no step is tried.
 _SMALL = {True: 2.0**-96, False: 2.0**-44}
-_ON_PROBLEMS = ("x", "sizes", "_damping", "_growth", "_norms", "steps", "cost", "stopped", "ready")
-_ON_RESIDUALS = ("r", "jacobian")
-_FEWEST = 64  # problems that are not worth to be divided
+_OF_PROBLEMS = (
+    *("x", "r", "jacobian", "cost", "sizes", "steps", "stopped", "ready"),
+    *("_damping", "_growth", "_norms"),
+)
 
 
 class Descent:
@@ -67,7 +71,7 @@ class Descent:
             count, total = int(active.sum()), active.shape[0]
             if not count:
                 return
-            if divides and total > _FEWEST and 2 * count <= total:
+            if divides and total > FEWEST and 2 * count <= total:
                 (index,) = self._xp.nonzero(active)
                 part = self._taken(index)
                 part._move(threshold, most - k)
@@ -80,18 +84,14 @@ class Descent:
         """Return a descent of some of the problems."""
         part = copy(self)
         part.rows = index if self.rows is None else self.rows[index]
-        for name in _ON_PROBLEMS:
-            setattr(part, name, getattr(self, name)[..., index])
-        for name in _ON_RESIDUALS:
-            setattr(part, name, getattr(self, name)[..., index, :])
+        for name in _OF_PROBLEMS:
+            setattr(part, name, taken(name, getattr(self, name), index))
         return part
 
     def _put(self, index: Floats, part: Descent) -> None:
         """Put problems back."""
-        for name in _ON_PROBLEMS:
-            getattr(self, name)[..., index] = getattr(part, name)
-        for name in _ON_RESIDUALS:
-            getattr(self, name)[..., index, :] = getattr(part, name)
+        for name in _OF_PROBLEMS:
+            put(name, getattr(self, name), index, getattr(part, name))
 
     def _step(self, active: Floats, threshold: float) -> None:
         xp = self._xp

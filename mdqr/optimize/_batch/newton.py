@@ -6,6 +6,7 @@ confirmed by an evaluation where the steps before it bound what follows.
 
 from __future__ import annotations
 
+from copy import copy
 from types import ModuleType
 from typing import NamedTuple
 
@@ -13,21 +14,40 @@ import numpy as np
 
 import mdqr
 from mdqr._array.array import MDArray
-from mdqr.optimize._batch.algebra import Floats, chosen, inverses, sizes_of
+from mdqr.optimize._batch.algebra import (
+    FEWEST,
+    Floats,
+    along,
+    chosen,
+    inverses,
+    put,
+    sizes_of,
+    taken,
+    times,
+    to_host,
+)
 from mdqr.optimize._batch.problems import Derivatives, Noise, Problems
 
 _MOST_STEPS = 40
 _BASIN = 2.0**-30
 _SPARE = 2.0**10  # by how much a step may be worse than the one before
+_REACHED = 2.0**16  # errors that steps reach at the least, in lengths of differences
+# What is of single problems.
+_OF_ITERATION = ("_x", "_sizes", "_hessian", "_way", "_rate")
+_OF_STAGE = ("noise", "root", "target", "end", "basin", "previous", "remaining", "ended", "late")
 
 
 class Minima(NamedTuple):
-    """Minima ``(n, B)``, those found marked by `found`; `error` bounds their errors."""
+    """Minima ``(n, B)``, those found marked by `found`; `error` bounds their errors.
+
+    `doubt` are norms of the errors of the columns of the Jacobians.
+    """
 
     x: MDArray
     r: MDArray
     jacobian: MDArray
     error: Floats
+    doubt: Floats
     sizes: Floats
     unit: Floats
     found: Floats
@@ -36,20 +56,22 @@ class Minima(NamedTuple):
 class _Hessian(NamedTuple):
     """Inverses ``(n, n, B)`` of Hessians whose rows and columns are scaled by `scale`.
 
-    `second` has moduli of second derivatives by one parameter, ``(n, B, m)``; a scaled Hessian
-    changes by at most `change` times a step, relative to the sizes of the parameters, ``(B,)``;
-    it is positive definite where `definite` is true.
+    `second` has moduli of second derivatives by one parameter, ``(n, B, m)``, `turned` what first
+    ones change by where all parameters do by their sizes. A scaled Hessian changes by at most
+    `change` times a step, relative to the sizes of the parameters, ``(B,)``; it is positive
+    definite where `definite` is true.
     """
 
     values: MDArray
     scale: Floats
     second: Floats
+    turned: Floats
     change: Floats
     definite: Floats
 
     def times(self, gradient: MDArray) -> MDArray:
         scaled = gradient * self.scale
-        return (self.values.astype(gradient.precision) * scaled).sum(axis=1) * self.scale
+        return times(self.values.astype(gradient.precision), scaled) * self.scale
 
     @property
     def largest(self) -> Floats:
@@ -64,6 +86,14 @@ class _Hessian(NamedTuple):
         return self.definite & (len(self.scale) * self.largest * self.change * way < 0.25)
 
 
+class _Last(NamedTuple):
+    """Derivatives at the last point of each problem, the step from there and its errors."""
+
+    place: Derivatives
+    step: MDArray
+    bound: Floats
+
+
 class _Stage:
     """The iteration in one precision: which problems remain, and which have ended."""
 
@@ -73,7 +103,8 @@ class _Stage:
         self.root = root = xp.exp2(xp.round(0.5 * xp.log2(noise.unit)))
         ulp = 2.0 ** -(bits + 8)
         # Relative errors at which the stage ends, and all of them.
-        self.target = xp.full(root.shape, ulp) if last else root * 2.0**8
+        self.target = xp.full(root.shape, ulp) if last else root * _REACHED
+        self.spare = _SPARE if last else 1.0
         self.end = xp.maximum(root * 2.0**-8, ulp) if last else xp.full(root.shape, ulp)
         self.basin = xp.maximum(_BASIN, 64.0 * xp.sqrt(noise.unit))
         self.previous = xp.full(root.shape, np.inf)
@@ -91,6 +122,7 @@ class Iteration:
     def __init__(self, problems: Problems, x: MDArray, sizes: Floats, active: Floats) -> None:
         self._problems, self._xp = problems, problems.xp
         self._x, self._sizes, self._active = x, sizes, active
+        self._rows = problems.rows
         self._noise: Noise | None = None
         self._hessian: _Hessian | None = None
         # Since the Hessian was made: steps, relative to the sizes, and their number; what a step
@@ -114,20 +146,7 @@ class Iteration:
         self._x = self._x.astype(precision)
         self._noise = noise = problems.noise_after(self._x, self._sizes, self._noise)
         stage = _Stage(xp, noise, problems.precision.bits, self._active, is_last)
-        renews = False
-        for _ in range(_MOST_STEPS):
-            place = problems.derivatives(self._x, self._sizes * stage.root)
-            if renews or self._hessian is None:
-                self._hessian = self._inverted(place, stage)
-                self._way, self._age = self._way * 0.0, 0
-            hessian = self._hessian
-            step = hessian.times(-(place.jacobian * place.r).sum(axis=-1))
-            bound = hessian.moduli_times(self._errors(place, stage, hessian))
-            # The one transfer of an iteration.
-            state = int(self._moved(stage, step, bound).max())
-            if not state:
-                break
-            renews = state > 1
+        place, step, bound = self._iterated(stage, _MOST_STEPS, renews=False)
         error = 2.0 * xp.abs(step.limbs[0])
         r = place.r
         if is_last:
@@ -139,7 +158,60 @@ class Iteration:
         if is_last:
             ended = ended & self._are_simple(stage, step, error)
         self._active = ended
-        return Minima(self._x, r, place.jacobian, error, self._sizes, noise.unit, ended)
+        doubt = self._doubt(stage, error)
+        return Minima(self._x, r, place.jacobian, error, doubt, self._sizes, noise.unit, ended)
+
+    def _iterated(self, stage: _Stage, most: int, *, renews: bool) -> _Last:
+        """Return the last place of each problem; those that remain are iterated alone."""
+        problems = self._problems
+        assert most > 0
+        for k in range(most):
+            problems.rows = self._rows
+            place = problems.derivatives(self._x, self._sizes * stage.root)
+            if renews or self._hessian is None:
+                self._hessian = self._inverted(place, stage)
+                self._way, self._age = self._way * 0.0, 0
+            hessian = self._hessian
+            step = hessian.times(-along(place.jacobian, place.r))
+            bound = hessian.moduli_times(self._errors(place, stage, hessian))
+            # The one transfer of an iteration.
+            state = to_host(self._moved(stage, step, bound))
+            last = _Last(place, step, bound)
+            count, renews = int(np.count_nonzero(state)), bool((state > 1).any())
+            if not count or k + 1 == most:
+                break
+            if problems.separable and state.size > FEWEST and 2 * count <= state.size:
+                self._iterate_some(np.flatnonzero(state), stage, last, most - k - 1, renews)
+                break
+        return last
+
+    def _iterate_some(
+        self, index: np.ndarray, stage: _Stage, last: _Last, most: int, renews: bool
+    ) -> None:
+        """Iterate problems alone, and put them back."""
+        part, some = copy(self), copy(stage)
+        rows = self._problems.xp.asarray(index)
+        part._rows = rows if self._rows is None else self._rows[rows]
+        for whole, short, names in ((self, part, _OF_ITERATION), (stage, some, _OF_STAGE)):
+            for name in names:
+                setattr(short, name, taken(name, getattr(whole, name), rows))
+        found = part._iterated(some, most, renews=renews)
+        for whole, short, names in ((self, part, _OF_ITERATION), (stage, some, _OF_STAGE)):
+            for name in names:
+                setattr(whole, name, put(name, getattr(whole, name), rows, getattr(short, name)))
+        for name in _Last._fields:
+            put(name, getattr(last, name), rows, getattr(found, name))
+        self._problems.rows = self._rows
+
+    def _doubt(self, stage: _Stage, error: Floats) -> Floats:
+        """Return norms of the errors of the columns of the Jacobians, ``(n, B)``."""
+        hessian = self._hessian
+        assert hessian is not None
+        if not stage.is_last:
+            return error
+        reach = (error / self._sizes).max(axis=0)
+        wrong = self._wrong(stage, hessian.second) + hessian.turned * reach[:, None]
+        return self._xp.sqrt((wrong * wrong).sum(axis=-1))
 
     def _moved(self, stage: _Stage, step: MDArray, bound: Floats) -> Floats:
         """Make a step where one is due.
@@ -153,7 +225,10 @@ class Iteration:
         assert hessian is not None
         near = xp.abs(step.limbs[0])
         size = (near / self._sizes).max(axis=0)
-        lost = ~hessian.definite | ~xp.isfinite(size) | (size > 0.5)
+        # Steps as long as a parameter, but those to zero.
+        x = self._x.limbs[0]
+        far = (near > 0.5 * self._sizes) & (xp.abs(x + step.limbs[0]) > 0.5 * xp.abs(x))
+        lost = ~hessian.definite | ~xp.isfinite(size) | far.any(axis=0)
         noisy = (near <= (0.25 if stage.is_last else 1.0) * bound).all(axis=0)
         lost = lost | ((size > stage.basin) & (size > 0.5 * stage.previous) & ~noisy)
         stays = (size < stage.basin) & (size > 0.25 * stage.previous)
@@ -162,10 +237,10 @@ class Iteration:
         seen = xp.isfinite(stage.previous)
         if self._age == 0:
             seen = seen & False
-            guess = 2.0**8 * xp.maximum(size, xp.cbrt(stage.noise.unit))
+            guess = (2.0**8 if stage.is_last else 2.0**4) * self._wrongness(stage, size)
             self._rate = xp.minimum(guess, 1.0)
         self._rate = xp.where(seen, size / stage.previous, self._rate)
-        after = size * xp.minimum(_SPARE * self._rate, 1.0)
+        after = size * xp.minimum(stage.spare * self._rate, 1.0)
         holds = hessian.holds(self._way + size)
         good = stage.remaining & ~lost
         late = good & ~done & (after <= stage.target) & holds
@@ -182,11 +257,15 @@ class Iteration:
         renews = done | stays | ~holds | self._pays(stage, after)
         return remaining * 1 + (remaining & renews) * 1
 
+    def _wrongness(self, stage: _Stage, error: Floats) -> Floats:
+        """Return the error of a Hessian that is made where x has an error."""
+        return self._xp.maximum(error, self._xp.cbrt(stage.noise.unit))
+
     def _pays(self, stage: _Stage, error: Floats) -> Floats:
         """Return True if a new Hessian costs less than the steps that it saves."""
         xp, n = self._xp, self._x.shape[0]
         bits = xp.log2(xp.maximum(error / stage.end, 1.0))
-        better = 2.0**8 * xp.maximum(error, xp.cbrt(stage.noise.unit))
+        better = 2.0**8 * self._wrongness(stage, error)
         steps, fewer = (
             bits / -xp.log2(xp.clip(rate, 2.0**-400, 0.5)) for rate in (self._rate, better)
         )
@@ -240,7 +319,7 @@ class Iteration:
         index[first, other] = index[other, first] = np.arange(first.size)
         own = index[np.arange(n), np.arange(n)]
         jacobian = mdqr.moveaxis(place.jacobian, 0, 1)
-        h = mdqr.moveaxis(jacobian @ jacobian.mT, 0, -1) + (found * place.r).sum(axis=-1)[index]
+        h = mdqr.moveaxis(jacobian @ jacobian.mT, 0, -1) + along(found, place.r)[index]
         near, slopes = xp.abs(found.limbs[0]), xp.abs(place.jacobian.limbs[0])
         diagonal = h.limbs[0][np.arange(n), np.arange(n)]
         usable = (diagonal > 0) & xp.isfinite(diagonal)
@@ -257,7 +336,8 @@ class Iteration:
         moved = (slopes * self._sizes[..., None]).sum(axis=0) + moduli
         turned = (near[index] * self._sizes[:, None, :, None].swapaxes(0, 1)).sum(axis=1)
         bent = _products(xp, turned, slopes) + (near * moved).sum(axis=-1)[index]
-        inverse = _Hessian(values, scale, near[own], (bent * both).max(axis=(0, 1)), definite)
+        change = (bent * both).max(axis=(0, 1))
+        inverse = _Hessian(values, scale, near[own], turned, change, definite)
         sure = definite & usable.all(axis=0) & (n * worst * inverse.largest < 0.25)
         return inverse._replace(definite=sure)
 

@@ -13,7 +13,7 @@ from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._precision import Precision
 from mdqr.optimize._batch.algebra import Floats
-from mdqr.optimize._batch.doubles import Doubles, doubles_of
+from mdqr.optimize._model.doubles import Doubles, doubles_of
 from mdqr.optimize._model.noise import EXPECTED, GOLDEN, ORDER
 
 _TRIED = 8  # problems of which rounding errors are measured in each precision
@@ -133,10 +133,13 @@ class Problems:
         values = self.residuals(points)
         lengths = points[index, index + 1] - x
         r = values[0]
-        return Derivatives(r, (values[1:] - r) / lengths[..., None])
+        return Derivatives(r, _quotient(values[1:] - r, lengths, steps))
 
     def second(self, x: Any, r: Any, steps: Floats) -> tuple[Any, np.ndarray]:
-        """Return second derivatives ``(pairs, B, m)`` of pairs ``j <= k``, and the pairs."""
+        """Return second derivatives ``(pairs, B, m)`` of pairs ``j <= k``, and the pairs.
+
+        Steps are powers of two.
+        """
         n = x.shape[0]
         first, other = np.triu_indices(n)
         both = list(zip(first.tolist(), other.tolist(), strict=True))
@@ -144,8 +147,9 @@ class Problems:
         points = x[:, None] + moves
         values = self.residuals(points) - r
         single, double = values[:n], values[n:]
-        product = (steps[first] * steps[other])[..., None]
-        return (double - single[first] - single[other]) / product, np.stack([first, other])
+        product = steps[first] * steps[other]
+        found = _times(double - single[first] - single[other], 1.0 / product)
+        return found, np.stack([first, other])
 
     def _units(self, moved: list[tuple[int, ...]]) -> Floats:
         """Return the numbers of moves by parameter, ``(n, 1 + k, 1)``; not at the first point."""
@@ -215,3 +219,18 @@ class Problems:
         chance = 1.0 + 8.0 / size.shape[-1]
         floor = xp.where(unit > EXPECTED * eps, chance * unit, eps)[:, None] * size
         return Noise(xp.maximum(rough / 4.0, 4.0 * floor), unit)
+
+
+def _quotient(rows: Any, lengths: Any, steps: Floats) -> Any:
+    """Return rows ``(n, B, m)`` over lengths ``(n, B)``, nearly always the steps: powers of two."""
+    if isinstance(lengths, MDArray):
+        limbs = lengths.limbs
+        if bool((limbs[0] == steps).all()) and not bool((limbs[1:] != 0).any()):
+            return _times(rows, 1.0 / steps)
+    return rows / lengths[..., None]
+
+
+def _times(rows: Any, powers: Floats) -> Any:
+    """Return rows ``(k, B, m)`` times powers of two ``(k, B)``."""
+    wide = powers[..., None]
+    return rows._like(rows._block * wide) if isinstance(rows, MDArray) else rows * wide

@@ -27,13 +27,15 @@ class Outcome:
     """The ends of all problems in the precision after the result's; these are on the last axis.
 
     `found` marks minima, `error` bounds their errors, infinite elsewhere; r is ``(m, B)``, the
-    Jacobian ``(n, m, B)``.
+    Jacobian ``(n, m, B)``, and `doubt` are norms of the errors of its columns. Of problems without
+    a minimum, this is the best point of all attempts.
     """
 
     x: MDArray
     r: MDArray
     jacobian: MDArray
     error: Floats
+    doubt: Floats
     sizes: Floats
     unit: Floats
     found: Floats
@@ -69,6 +71,20 @@ def _solved(problems: Problems, x0: MDArray, given: list[int] | None) -> Outcome
             if not bool(missing.any()):
                 return outcome
     assert outcome is not None
+    return _seen_in_dd(problems, outcome, missing)
+
+
+def _seen_in_dd(problems: Problems, outcome: Outcome, missing: Floats) -> Outcome:
+    """Return the outcome with residuals and Jacobians in dd of problems without a minimum.
+
+    Those in float64 do not show which parameters have no effect.
+    """
+    xp, x = problems.xp, outcome.x.astype(mdqr.dd)
+    problems.rows = None
+    place = problems.derivatives(x, sizes_of(xp, x) * 2.0**-52)
+    r, jacobian = place.r.astype(outcome.r.precision), place.jacobian.astype(outcome.r.precision)
+    outcome.r = chosen(xp, missing, r.T, outcome.r)
+    outcome.jacobian = chosen(xp, missing, jacobian.mT, outcome.jacobian)
     return outcome
 
 
@@ -137,6 +153,7 @@ def _joined(
         chosen(xp, new, found.r.T, mdqr.array(descent.r, precision=last).T),
         chosen(xp, new, found.jacobian.mT, near.mT),
         xp.where(new, found.error, np.inf),
+        found.doubt,
         found.sizes,
         found.unit,
         new,
@@ -144,13 +161,22 @@ def _joined(
     )
     if before is None:
         return now
+    held = before.found if rows is None else before.found[rows]
+    least = _sums(before.r) if rows is None else _sums(before.r[:, rows])
+    better = ~held & (new | (_sums(now.r) < least))
     parts = []
     for name in (field.name for field in fields(Outcome)):
         part, whole = getattr(now, name), getattr(before, name)
         if rows is None:
-            parts.append(chosen(xp, ~before.found, part, whole))
+            parts.append(chosen(xp, better, part, whole))
             continue
         whole = whole.copy()
-        whole[..., rows] = chosen(xp, ~before.found[rows], part, whole[..., rows])
+        whole[..., rows] = chosen(xp, better, part, whole[..., rows])
         parts.append(whole)
     return Outcome(*parts)
+
+
+def _sums(r: MDArray) -> Floats:
+    """Return the sums of squares of residuals ``(m, B)``; NaN of those that are not finite."""
+    near = r.limbs[0]
+    return (near * near).sum(axis=0)

@@ -39,11 +39,13 @@ class Curvature(NamedTuple):
     """Second derivatives by parameters in units of their sizes, of which none is out of range.
 
     A weighted sum over the residuals, ``(n, n)``, and its errors; `diagonal` has the moduli of
-    second derivatives of each residual by one parameter, ``(m, n)``.
+    second derivatives of each residual by one parameter, ``(m, n)``, and `turned` their sums by
+    that and each other one: what first derivatives change by where all parameters do.
     """
 
     sums: MDArray
     diagonal: np.ndarray
+    turned: np.ndarray
     errors: np.ndarray
 
 
@@ -89,6 +91,16 @@ class Differences:
         # Leading limbs cancel; what they leave is rounded once.
         change = (limbs[0] - base[0]) + (limbs[1] - base[1])
         return r, (change / steps[:, None]).T
+
+    def in_doubles(self, x: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the residuals and their Jacobian, all in float64."""
+        self.njev += 1
+        n = x.shape[0]
+        points = np.tile(x, (n + 1, 1))
+        points[1:].flat[:: n + 1] += sizes * 2.0**-26
+        values = self.function.near(points)
+        steps = points[1:].flat[:: n + 1] - x
+        return values[0], ((values[1:] - values[0]) / steps[:, None]).T
 
     def room(self, x: MDArray, sizes: np.ndarray, unit: float) -> np.ndarray:
         """Return True for parameters by which differences of high order stay in the box."""
@@ -203,7 +215,12 @@ class Differences:
         # The next term of the series, as if third derivatives were of the size of the second ones.
         errors = noise.unit ** (1 / 3) * (near @ moduli)[place]
         errors += 4.0 * (moduli @ noise.absolute) / np.abs(steps[:, None] * steps)
-        return Curvature(sums[place], near[place.diagonal()].T, errors)
+        turned = near[place].sum(axis=1).T
+        return Curvature(sums[place], near[place.diagonal()].T, turned, errors)
+
+    def truncation(self, unit: float) -> float:
+        """Return errors of first derivatives by sizes, over second ones, of a function's unit."""
+        return float(unit**0.5)
 
 
 class Given(Differences):
@@ -279,14 +296,21 @@ class Given(Differences):
         steps = steps * self.box.signs(x, steps)
         moved, lengths = displaced(x, steps, first=False)
         jacobian = self._at(x)
-        base = jacobian.T @ weights
-        rows = [(self._at(point).T @ weights - base) for point in moved]
+        changes = [self._at(point) - jacobian for point in moved]
+        rows = [change.T @ weights for change in changes]
         found = times_powers(quotient(mdqr.stack(rows), lengths, steps), sizes)
         found = times_powers(found, sizes[:, None])
         products = (np.abs(leading(jacobian)).T @ np.abs(leading(weights))) * sizes
         errors = 16.0 * noise.unit**0.5 * (products + np.abs(leading(found)))
-        diagonal = np.zeros((weights.shape[0], x.shape[0]))
-        return Curvature((found + found.T) * 0.5, diagonal, errors + errors.T)
+        near = np.stack([np.abs(leading(change)) for change in changes])
+        near *= np.abs(sizes / steps)[:, None, None] * sizes
+        index = np.arange(x.shape[0])
+        diagonal, turned = near[index, :, index].T, near.sum(axis=0)
+        return Curvature((found + found.T) * 0.5, diagonal, turned, errors + errors.T)
+
+    def truncation(self, unit: float) -> float:
+        """Return 0: the caller's derivatives are no differences."""
+        return 0.0
 
     def _at(self, x: MDArray, r: MDArray | None = None) -> MDArray:
         """Return the Jacobian, which must be finite where the residuals r are."""

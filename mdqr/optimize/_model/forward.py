@@ -66,6 +66,7 @@ class Forward(Given):
         found = found * self.function.scale
         sums = mdqr.zeros((n, n), precision=x.precision)
         total, near = found @ weights, np.abs(leading(found)) @ np.abs(leading(weights))
+        diagonal, turned = _moduli(leading(found), rows, columns)
         index = np.arange(n)
         sums[index, index] = total[:n] * 2
         sums[rows, columns] = sums[columns, rows] = total[n:] - total[rows] - total[columns]
@@ -73,7 +74,7 @@ class Forward(Given):
         errors[index, index] = 2.0 * near[:n]
         errors[rows, columns] = errors[columns, rows] = near[n:] + near[rows] + near[columns]
         unit = _AMPLIFIED * max(noise.unit, x.precision.eps)
-        return Curvature(sums, np.zeros((weights.shape[0], n)), unit * errors)
+        return Curvature(sums, diagonal, turned, unit * errors)
 
     def _derivatives(self, x: MDArray, precision: Precision) -> MDArray:
         return self._along(x.astype(precision), np.eye(x.shape[0]), 1).T
@@ -107,6 +108,22 @@ class Forward(Given):
             return mdqr.zeros(np.shape(values) or (1,), precision=precision)
         parts = [coefficient(each, degree, precision) for each in values]
         return mdqr.stack(list(mdqr.broadcast_arrays(*parts)), axis=-1)
+
+
+def _moduli(
+    found: np.ndarray, rows: np.ndarray, columns: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return moduli of second derivatives by one parameter, and sums by it and others, ``(m, n)``.
+
+    `found` are coefficients along each parameter, and along each pair.
+    """
+    n = len(found) - rows.size
+    diagonal = 2.0 * np.abs(found[:n])
+    mixed = np.abs(found[n:] - found[rows] - found[columns])
+    turned = diagonal.copy()
+    np.add.at(turned, rows, mixed)
+    np.add.at(turned, columns, mixed)
+    return diagonal.T, turned.T
 
 
 def coefficient(values: Any, degree: int, precision: Precision) -> MDArray:

@@ -10,6 +10,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._precision import Precision
+from mdqr.optimize._model.doubles import Doubles, doubles_of
 from mdqr.optimize._model.points import leading
 
 # Values of one call at two shapes of parameters agree but for so many units of the last place.
@@ -30,12 +31,12 @@ class Function:
         Parameters are ``(n,)``, or ``(n, k, 1)`` for k points, if the function broadcasts.
     residuals : callable
         Called as ``residuals(values, precision)`` with an array ``(..., m)``; returns residuals of
-        that shape.
+        that shape. Without a precision, parameters and values are `Doubles`.
 
     Attributes
     ----------
     nfev, evaluations : int
-        Points that were tried, and all at which the function was evaluated.
+        Points that were tried, and all at which the function was evaluated, at whatever shape.
     broadcasts : bool or None
         Whether one call takes many points; None until that was tried.
     most : Precision or None
@@ -45,8 +46,8 @@ class Function:
     def __init__(
         self,
         name: str,
-        values: Callable[[MDArray, Precision], Any],
-        residuals: Callable[[MDArray, Precision], MDArray],
+        values: Callable[[Any, Precision | None], Any],
+        residuals: Callable[[Any, Precision | None], Any],
     ) -> None:
         self.name, self._values, self._residuals = name, values, residuals
         self.nfev = self.evaluations = 0
@@ -55,6 +56,7 @@ class Function:
         self.count = 0  # of values, once known
         self.is_complex = False
         self.scale = 1.0
+        self.takes_doubles = False
 
     def at(self, x: MDArray, precision: Precision) -> MDArray:
         """Return the residuals at one point, ``(m,)``."""
@@ -79,6 +81,31 @@ class Function:
                 return self._finished(values, precision)
         return self._finished(self._one_by_one(points, precision), precision)
 
+    def try_doubles(self, x: MDArray) -> None:
+        """Note if the function of `Doubles` has the values that it has in dd."""
+        if not self.broadcasts:
+            return
+        exact = leading(self.at(x, x.precision))
+        try:
+            found = self.near(x.to_numpy()[None])[0]
+        except Exception:
+            return
+        if found.shape == exact.shape:
+            size = np.max(np.abs(exact), initial=0.0)
+            self.takes_doubles = bool(np.all(np.abs(found - exact) <= 2.0**-20 * size))
+
+    def near(self, points: np.ndarray) -> np.ndarray:
+        """Return the residuals at the rows of float64 points, ``(k, m)``."""
+        values = self._values(Doubles(np, points.T[..., None]), None)
+        self.evaluations += len(points)
+        if isinstance(values, (list, tuple)):
+            parts = np.broadcast_arrays(*(doubles_of(np, each) for each in values))
+            values = Doubles(np, np.stack(parts)[..., 0].T)
+        r = np.asarray(doubles_of(np, self._residuals(values, None)))
+        if self.is_complex:
+            r = np.concatenate([r.real, r.imag], axis=-1)
+        return r if self.scale == 1.0 else r * self.scale
+
     def _finished(self, values: MDArray, precision: Precision) -> MDArray:
         r = self._residuals(values, precision)
         if r.is_complex or self.is_complex:
@@ -101,6 +128,7 @@ class Function:
     def _together(self, points: MDArray, precision: Precision) -> MDArray | None:
         """Return values at many points from one call, or None where the function does not."""
         k = points.shape[0]
+        self.evaluations += k
         try:
             found = self._converted(self._values(points.T[..., None], precision), precision)
         except Exception:
@@ -114,10 +142,7 @@ class Function:
             self.broadcasts = found.shape == (k, self.count) and self._agrees(
                 found, points, precision
             )
-        if not self.broadcasts:
-            return None
-        self.evaluations += k
-        return found
+        return found if self.broadcasts else None
 
     def _agrees(self, found: MDArray, points: MDArray, precision: Precision) -> bool:
         """Return True if single calls give the same values, so that rows belong to points."""

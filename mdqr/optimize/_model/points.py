@@ -8,9 +8,9 @@ from mdqr._array.array import MDArray
 from mdqr._limbs.device import host_block
 
 
-def leading(a: MDArray) -> np.ndarray:
+def leading(a: MDArray | np.ndarray) -> np.ndarray:
     """Return the leading limbs of real values: a view, not to be written to."""
-    return host_block(a.limbs[0])
+    return a if isinstance(a, np.ndarray) else host_block(a.limbs[0])
 
 
 def times_powers(a: MDArray, powers: np.ndarray) -> MDArray:
@@ -38,7 +38,7 @@ def root_power(unit: float, over: int, under: int) -> float:
     return float(2.0 ** round(np.log2(unit) * over / under))
 
 
-def sizes_of(x: MDArray, before: np.ndarray | None = None) -> np.ndarray:
+def sizes_of(x: MDArray | np.ndarray, before: np.ndarray | None = None) -> np.ndarray:
     """Return by how much parameters may be changed: their size, float64 powers of two.
 
     A parameter that comes near zero keeps a quarter of the size that it had; one that starts

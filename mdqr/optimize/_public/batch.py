@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,10 @@ from mdqr.optimize._batch.algebra import swept, to_host
 from mdqr.optimize._batch.problems import Problems
 from mdqr.optimize._batch.solve import Outcome, solve
 from mdqr.optimize._public.result import FitStatistics, OptimizeResult
-
-_FOUND = "Newton's steps have fallen to the rounding errors in all problems."
+from mdqr.optimize._public.statistics import LEAST, Linearised
+from mdqr.optimize._public.ways_out import MESSAGES, NO_MINIMUM, of_dependent, of_rounding
+from mdqr.optimize._solver.flat import dependent, is_flat
+from mdqr.optimize._solver.solve import CONVERGED, FLAT, NONE
 
 
 @experimental
@@ -51,7 +54,7 @@ class BatchInfo(FitStatistics):
         precision: Precision,
         sizes: np.ndarray,
         bound: np.ndarray,
-        linearised: tuple[MDArray, MDArray],
+        linearised: Linearised,
         found: np.ndarray,
         **known: Any,
     ) -> None:
@@ -60,20 +63,21 @@ class BatchInfo(FitStatistics):
         self.noise: np.ndarray = np.zeros(())
 
     def _state(self) -> dict[str, Any]:
-        jac, fun = (a.to_device("cpu") for a in self._linearised)
-        return super()._state() | {"jac": jac, "fun": fun, "found": self._found}
+        jacobian, r, doubt = self._linearised
+        here = Linearised(jacobian.to_device("cpu"), r.to_device("cpu"), doubt)
+        return super()._state() | here._asdict() | {"found": self._found}
 
     @classmethod
     def _restored(cls, state: State) -> BatchInfo:
         self = super()._restored(state)
-        self._linearised = state.checked("jac", MDArray), state.checked("fun", MDArray)
+        self._linearised = Linearised.restored(state)
         self._found = state.checked("found", np.ndarray)
         return self
 
     @property
     def residual_std(self) -> MDArray:
         """Residual standard deviations; NaN without degrees of freedom."""
-        a, r = self._linearised
+        a, r, _ = self._linearised
         m, n = a.shape[-2:]
         squares = (r * r).sum(axis=-1)
         found: MDArray = mdqr.sqrt(squares / (m - n)) if m > n else squares * np.nan
@@ -90,9 +94,10 @@ class BatchInfo(FitStatistics):
         Returns
         -------
         MDArray
-            ``(..., n, n)``; infinite where a problem has no minimum or a singular Jacobian.
+            ``(..., n, n)``; infinite where a problem has no minimum, or a Jacobian that is singular
+            within its errors.
         """
-        a, r = self._linearised
+        a, r, doubt = self._linearised
         xp, (m, n) = for_block(a.limbs).xp, a.shape[-2:]
         wide = a.reshape(-1, m, n)
         near = xp.sqrt((wide.limbs[0] ** 2).sum(axis=-2))
@@ -104,7 +109,11 @@ class BatchInfo(FitStatistics):
         if scaled:
             variance = (r * r).sum(axis=-1) / (m - n) if m > n else (r * r).sum(axis=-1) * np.inf
             pcov = pcov * variance.reshape(-1, 1, 1)
-        known = (definite & xp.asarray(self._found.reshape(-1)))[:, None, None]
+        # 1 / smin**2 of the scaled Jacobian is at most n times the largest entry.
+        wrong = ((xp.asarray(doubt.reshape(-1, n)) * scale) ** 2).sum(axis=-1)
+        wrong = wrong + m * n * a.precision.eps
+        sure = wrong * n * xp.abs(inverse.limbs[0]).max(axis=(0, 1)) < LEAST
+        known = (definite & sure & xp.asarray(self._found.reshape(-1)))[:, None, None]
         pcov = mdqr.where(known & xp.isfinite(pcov.limbs[0]), pcov, np.inf)
         return pcov.reshape((*a.shape[:-2], n, n)).astype(self.precision).to_device("cpu")
 
@@ -126,6 +135,7 @@ def fitted(
     *,
     separable: bool,
     linear: list[int] | None,
+    names: list[str],
 ) -> OptimizeResult:
     """Return the results of a batch from starting points ``(..., n)`` in the highest precision."""
     shape, n = start.shape[:-1], start.shape[-1]
@@ -134,7 +144,7 @@ def fitted(
     _scale(problems, x0)
     problems.try_doubles(x0)
     outcome = solve(problems, x0, linear)
-    result = _result(problems, outcome, shape)
+    result = _result(problems, outcome, shape, names)
     _warn(problems, result, to_host(outcome.sizes).T)
     return result
 
@@ -157,13 +167,17 @@ def _scale(problems: Problems, x0: MDArray) -> None:
         problems.scale = xp.exp2(-xp.round(xp.log2(xp.where(far, largest, 1.0))))
 
 
-def _result(problems: Problems, outcome: Outcome, shape: tuple[int, ...]) -> OptimizeResult:
+def _result(
+    problems: Problems, outcome: Outcome, shape: tuple[int, ...], names: list[str]
+) -> OptimizeResult:
     p, n = problems.precision, outcome.x.shape[0]
-    r, jacobian = outcome.r.T, mdqr.moveaxis(outcome.jacobian, -1, 0).mT
+    r, jacobian, doubt = outcome.r.T, mdqr.moveaxis(outcome.jacobian, -1, 0).mT, outcome.doubt.T
     if problems.scale is not None:
         r = r / problems.scale[:, None]
         jacobian = jacobian / problems.scale[:, None, None]
-    gradient = (jacobian * r[..., None]).sum(axis=-2).astype(p)
+        doubt = doubt / problems.scale[:, None]
+    gradient = (jacobian.mT @ r[..., None])[..., 0].astype(p)
+    cost = (r[:, None] @ r[..., None])[:, 0, 0] * 0.5
     found, x = to_host(outcome.found), outcome.x.T.astype(p)
     near = np.abs(to_host(x.limbs[0]))
     bound = to_host(outcome.error).T + p.eps * near
@@ -172,17 +186,21 @@ def _result(problems: Problems, outcome: Outcome, shape: tuple[int, ...]) -> Opt
         p,
         near.reshape((*shape, n)),
         bound.reshape((*shape, n)),
-        (jacobian.reshape((*shape, rows, n)), r.reshape((*shape, rows))),
+        Linearised(
+            jacobian.reshape((*shape, rows, n)),
+            r.reshape((*shape, rows)),
+            to_host(doubt).reshape((*shape, n)),
+        ),
         found.reshape(shape),
         method="newton",
         iterations=int(to_host(outcome.steps).max(initial=0)),
     )
     info.noise = to_host(outcome.unit).reshape(shape)
-    status = np.where(found, 3, -3).reshape(shape)
-    lost = int(np.count_nonzero(~found))
+    status, message = _ends(r, jacobian, found, near, names)
+    status = status.reshape(shape)
     return OptimizeResult(
         x=x.reshape((*shape, n)),
-        cost=((r * r).sum(axis=-1) * 0.5).astype(p).reshape(shape),
+        cost=cost.astype(p).reshape(shape),
         fun=_as_complex(problems, r, -1).astype(p).reshape((*shape, -1)),
         jac=_as_complex(problems, jacobian, -2).astype(p).reshape((*shape, -1, n)),
         grad=gradient.reshape((*shape, n)),
@@ -192,9 +210,34 @@ def _result(problems: Problems, outcome: Outcome, shape: tuple[int, ...]) -> Opt
         njev=problems.nfev,
         status=status,
         success=status > 0,
-        message=f"No minimum was found in {lost} of {found.size} problems." if lost else _FOUND,
+        message=message,
         info=info,
     )
+
+
+def _ends(
+    r: MDArray, jacobian: MDArray, found: np.ndarray, sizes: np.ndarray, names: list[str]
+) -> tuple[np.ndarray, str]:
+    """Return the status of each problem, and all of them in words."""
+    status = np.where(found, CONVERGED, NONE)
+    lost = np.flatnonzero(~found)
+    if not lost.size:
+        return status, MESSAGES[CONVERGED]
+    lacks: dict[int, str] = {}
+    for k in lost.tolist():
+        near, a = to_host(r.limbs[0, k]), to_host(jacobian.limbs[0, k])
+        if is_flat(a, near, near):
+            status[k] = FLAT
+        size = np.where(sizes[k] > 0, sizes[k], 1.0)
+        lacks[k] = of_dependent([names[j] for j in dependent(a, size)])
+    texts = []
+    for end, what in ((FLAT, MESSAGES[FLAT][:-1]), (NONE, NO_MINIMUM)):
+        (which,) = np.nonzero(status == end)
+        if which.size:
+            first = next((k for k in which.tolist() if lacks[k]), None)
+            cause = f" Problem {first}: {lacks[first]}" if first is not None else ""
+            texts.append(f"{what} in {which.size} of {found.size} problems.{cause}")
+    return status, " ".join(texts)
 
 
 def _as_complex(problems: Problems, stacked: MDArray, axis: int) -> MDArray:
@@ -205,8 +248,19 @@ def _as_complex(problems: Problems, stacked: MDArray, axis: int) -> MDArray:
 
 
 def _warn(problems: Problems, result: OptimizeResult, sizes: np.ndarray) -> None:
-    """Warn of problems without a minimum, or with less than half of the digits."""
+    """Warn of problems without a minimum, of few digits, and of a function that has few."""
     info, p = result.info, problems.precision
+    warn = partial(
+        warn_of_precision,
+        f"optimize.{problems.name}",
+        digits=float(np.min(info.digits)),
+        precision=p,
+    )
+    if problems.unit:
+        all_found = bool((result.status == CONVERGED).all())
+        text = of_rounding(problems.unit, float(np.min(info.digits)) if all_found else None)
+        warn(text if all_found else f"{result.message} {text}")
+        return
     # A parameter that is zero has no digits, and a small error nevertheless.
     size = np.maximum(np.abs(to_host(result.x.limbs[0])), sizes.reshape(result.x.shape))
     weak = np.flatnonzero((info.error_bound > p.eps**0.5 * size).any(axis=-1))
@@ -214,9 +268,4 @@ def _warn(problems: Problems, result: OptimizeResult, sizes: np.ndarray) -> None
         return
     advice = "look at `status` and `info.digits`" if result.success.all() else "change their x0"
     first = ", ".join(map(str, weak[:5].tolist())) + (" ..." if weak.size > 5 else "")
-    warn_of_precision(
-        f"optimize.{problems.name}",
-        f"{result.message} Problems {first} have less than half of the digits; {advice}",
-        digits=float(np.min(info.digits)),
-        precision=p,
-    )
+    warn(f"{result.message} Problems {first} have less than half of the digits; {advice}")

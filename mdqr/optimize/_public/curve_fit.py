@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,9 @@ from mdqr.linalg._shared.operands import data_precision, entry_unit, gather
 from mdqr.optimize._enclosure.ball import enclosed
 from mdqr.optimize._enclosure.jet import Jet, vector
 from mdqr.optimize._model.box import numbers
+from mdqr.optimize._model.doubles import Doubles, doubles_of
 from mdqr.optimize._model.function import Function
-from mdqr.optimize._public.curves import UNDETERMINED, fit_curves
+from mdqr.optimize._public.curves import fit_curves
 from mdqr.optimize._public.least_squares import (
     Exact,
     as_values,
@@ -29,11 +31,13 @@ from mdqr.optimize._public.least_squares import (
     linear_of,
     problem_of,
     start_of,
-    unknown_option,
 )
+from mdqr.optimize._public.options import refuse_unknown
 from mdqr.optimize._public.report import result_of
 from mdqr.optimize._public.result import CurveFitResult, OptimizeResult
-from mdqr.optimize._solver.solve import solve
+from mdqr.optimize._public.statistics import Undetermined
+from mdqr.optimize._public.ways_out import OUT_OF_RANGE, UNDETERMINED, of_covariance
+from mdqr.optimize._solver.solve import CONVERGED, solve
 
 NAME = "curve_fit"
 
@@ -46,30 +50,33 @@ class _Data:
 
     def __init__(self, x: Any, y: MDArray, root: MDArray | None, factor: MDArray | None) -> None:
         self._x, self._y, self._root, self._factor = x, y, root, factor
-        self._held: dict[Precision, tuple[Any, MDArray]] = {}
+        self._held: dict[Precision | None, tuple[Any, Any, Any]] = {}
 
-    def at(self, precision: Precision) -> tuple[Any, MDArray]:
-        """Return x and y in a precision."""
+    def at(self, precision: Precision | None) -> tuple[Any, Any, Any]:
+        """Return x, y and deviations in a precision, without one as `Doubles`."""
         if precision not in self._held:
-            x = self._x.astype(precision) if isinstance(self._x, MDArray) else self._x
-            self._held[precision] = x, self._y.astype(precision)
+            parts = (self._x, self._y, self._root)
+            x, y, root = (_in(each, precision) for each in parts)
+            self._held[precision] = x, y, root
         return self._held[precision]
 
-    def residuals(self, values: MDArray, precision: Precision) -> MDArray:
+    def residuals(self, values: Any, precision: Precision | None) -> Any:
         """Return the weighted residuals of values of the curve, ``(..., m)``."""
         return self.weighted(values - self.at(precision)[1], precision)
 
-    def weighted(self, rows: MDArray, precision: Precision) -> MDArray:
+    def weighted(self, rows: Any, precision: Precision | None) -> Any:
         """Return rows ``(..., m)`` times the weights."""
         if self._root is not None:
-            return rows / self._root.astype(precision)
+            return rows / self.at(precision)[2]
+        if self._factor is not None and precision is None:
+            raise TypeError("weights of correlated observations are not of doubles")
         if self._factor is not None:
             factor = self._factor.astype(precision)
             columns = rows.reshape(-1, rows.shape[-1]).T
             return solve_triangular(factor, columns, lower=True).T.reshape(rows.shape)
         return rows
 
-    def values(self, f: Callable[..., Any]) -> Callable[[Any, Precision], Any]:
+    def values(self, f: Callable[..., Any]) -> Callable[[Any, Precision | None], Any]:
         """Return the values of the curve as a function of its parameters and a precision."""
         return lambda b, precision: f(self.at(precision)[0], *b)
 
@@ -83,6 +90,13 @@ class _Data:
             return values if self._root is None else values / self._root
 
         return residuals if self._factor is None else None
+
+
+def _in(whole: Any, precision: Precision | None) -> Any:
+    """Return an array in a precision, without one as `Doubles`; anything else as it is."""
+    if not isinstance(whole, MDArray):
+        return whole
+    return whole.astype(precision) if precision else Doubles(np, doubles_of(np, whole))
 
 
 @experimental
@@ -99,6 +113,7 @@ def curve_fit(
     jac: Any = None,
     *,
     full_output: bool = False,
+    nan_policy: str | None = None,
     x_scale: Any = None,
     loss: str = "linear",
     f_scale: Any = 1.0,
@@ -144,6 +159,8 @@ def curve_fit(
         `least_squares`.
     full_output : bool, optional
         Whether to return ``(popt, pcov, infodict, mesg, ier)``.
+    nan_policy : {None, "raise"}, optional
+        Either: NaN are refused, with `check_finite`.
     x_scale, loss, f_scale, max_nfev, callback : optional
         See `least_squares`.
     linear : sequence of int or str, optional
@@ -194,7 +211,7 @@ def curve_fit(
     """
     if not (progress is None or isinstance(progress, Report)):
         return with_report(curve_fit, locals())
-    _check_call(f, method, others)
+    _check_call(f, method, nan_policy, others)
     names, indices = _parameters(f, linear)
     observed = numbers(NAME, "ydata", ydata, PRECISIONS[-1])
     if observed.ndim > 1:
@@ -203,7 +220,8 @@ def curve_fit(
         work = max(work, *(_precision_of(data, precision) for data in (xdata, ydata)))
         weights = (sigma, absolute_sigma, check_finite)
         named = linear_of(NAME, indices, start.shape[-1])
-        fits = fit_curves(f, xdata, observed, start, weights, named, work, one)
+        names = _names_of(start.shape[-1], names)
+        fits = fit_curves(f, xdata, observed, start, weights, named, work, one, names)
         return _output(fits, full_output)
     data, y, unit, held = _data(xdata, ydata, sigma, check_finite, precision)
     start, work = start_of(NAME, _start(p0, bounds, names), precision)
@@ -217,19 +235,29 @@ def curve_fit(
     )  # fmt: skip
     outcome = solve(problem, start.astype(mdqr.dd))
     result = result_of(problem, outcome, _rounded(data, y, unit), _total(data, y, work))
-    return _output(_fit_of(result, absolute_sigma, work), full_output)
+    return _output(_fit_of(result, absolute_sigma, work, names), full_output)
 
 
-def _fit_of(result: OptimizeResult, absolute_sigma: bool, work: Precision) -> CurveFitResult:
-    fit = CurveFitResult(result.x, _covariance(result, absolute_sigma, work))
+def _fit_of(
+    result: OptimizeResult, absolute_sigma: bool, work: Precision, names: list[str]
+) -> CurveFitResult:
+    fit = CurveFitResult(result.x.copy(), _covariance(result, absolute_sigma, work, names))
     fit.info, fit.result, fit.absolute_sigma = result.info, result, bool(absolute_sigma)
     return fit
 
 
-def _check_call(f: Any, method: Any, others: Mapping[str, Any]) -> None:
+def _check_call(f: Any, method: Any, nan_policy: Any, others: Mapping[str, Any]) -> None:
     """Refuse what cannot be called, a method, and options that are not needed."""
-    if others:
-        raise TypeError(unknown_option(NAME, others))
+    refuse_unknown(NAME, others)
+    if nan_policy == "omit":
+        raise ValueError(
+            f"{NAME}: nan_policy='omit' would have to guess the axis of xdata; leave the "
+            "observations out: keep = ~np.isnan(ydata), then xdata[..., keep], ydata[keep]"
+        )
+    if nan_policy not in (None, "raise"):
+        raise ValueError(
+            f"{NAME}: `nan_policy` must be None, 'raise' or 'omit'; got {nan_policy!r}"
+        )
     if not callable(f):
         raise TypeError(f"{NAME}: `f` must be callable; got {type(f).__name__}")
     if method is not None:
@@ -369,7 +397,12 @@ def _check_values(
             f"{NAME}: `f` returned values of shape {tuple(shape)} for {m} observations; it must be "
             f"({m},)"
         )
-    return names if len(names) == start.size else [f"p[{j}]" for j in range(start.size)]
+    return _names_of(start.size, names)
+
+
+def _names_of(n: int, names: list[str]) -> list[str]:
+    """Return the names of n parameters, `names` of the signature where it has as many."""
+    return names if len(names) == n else [f"p[{j}]" for j in range(n)]
 
 
 def _indices(linear: Sequence[int | str] | None, names: list[str]) -> Sequence[int] | None:
@@ -403,21 +436,21 @@ def _total(data: _Data, y: MDArray, precision: Precision) -> MDArray:
     return (abs(weighted - mean * ones) ** 2).sum()
 
 
-def _covariance(result: OptimizeResult, absolute: bool, precision: Precision) -> MDArray:
+def _covariance(
+    result: OptimizeResult, absolute: bool, precision: Precision, names: list[str]
+) -> MDArray:
     n = result.x.shape[0]
+    warn = partial(warn_of_precision, f"optimize.{NAME}", precision=precision)
     try:
-        if not result.success or result.status != 3:
+        if not result.success or result.status != CONVERGED:
             raise LinAlgError
         pcov = result.info.covariance(scaled=not absolute)
         if bool(mdqr.isfinite(pcov).all()):
             return pcov
-        warn_of_precision(
-            f"optimize.{NAME}",
-            "the covariance of the parameters is out of the range of float64: give them other units"
-            if result.jac.shape[0] > n or absolute
-            else UNDETERMINED,
-            precision=precision,
-        )
+        many = result.jac.shape[0] > n or absolute
+        warn(OUT_OF_RANGE if many else UNDETERMINED)
+    except Undetermined as singular:
+        warn(of_covariance([names[j] for j in singular.parameters]))
     except LinAlgError:
         pass  # of a fit that has warned
     return mdqr.full((n, n), np.inf, precision=precision)

@@ -12,14 +12,14 @@ from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._errors import warn_of_precision
 from mdqr._precision import Precision
-from mdqr.optimize._batch.doubles import Doubles, doubles_of
+from mdqr.optimize._model.doubles import Doubles, doubles_of
 from mdqr.optimize._public.batch import BatchInfo, fitted
 from mdqr.optimize._public.result import CurveFitResult, OptimizeResult
+from mdqr.optimize._public.ways_out import UNDETERMINED, of_covariance
+from mdqr.optimize._solver.flat import undetermined
+from mdqr.optimize._solver.solve import CONVERGED
 
 _FOR_ONE = (*("bounds", "jac", "x_scale", "loss", "max_nfev", "callback", "verified", "progress"),)
-UNDETERMINED = (
-    "the covariance of the parameters is not determined by as many observations as parameters"
-)
 
 
 def _check_options(name: str, given: Sequence[Any]) -> None:
@@ -80,11 +80,12 @@ def fit_curves(
     linear: list[int] | None,
     precision: Precision,
     one: Sequence[Any],
+    names: list[str],
 ) -> CurveFitResult:
     """Return the fits of a curve to data sets ``(..., m)``, from starting points ``(..., n)``.
 
     `weights` are SciPy's `sigma`, `absolute_sigma` and `check_finite`, `one` options that only one
-    problem takes.
+    problem takes; `names` are of the parameters.
     """
     name, (sigma, absolute, check) = "curve_fit", weights
     _check_options(name, one)
@@ -108,15 +109,34 @@ def fit_curves(
         precision,
         separable=True,
         linear=linear,
+        names=names,
     )
     info: BatchInfo = result.info
-    found = CurveFitResult(result.x, info.covariance(scaled=not absolute))
+    found = CurveFitResult(result.x.copy(), info.covariance(scaled=not absolute))
     found.info, found.result = info, result
     found.absolute_sigma = absolute
-    rows, n = info._linearised[0].shape[-2:]
-    if rows <= n and not absolute and bool(np.any(result.success)):
-        warn_of_precision(f"optimize.{name}", UNDETERMINED, precision=precision)
+    _warn_of_covariances(found, absolute, names)
     return found
+
+
+def _warn_of_covariances(found: CurveFitResult, absolute: bool, names: list[str]) -> None:
+    """Warn of minima whose parameters have no covariance."""
+    jacobian, _, doubt = found.info._linearised
+    n, batch = jacobian.shape[-1], found.popt.shape[:-1]
+    unknown = ~mdqr.isfinite(found.pcov).all(axis=(-2, -1))
+    which = np.flatnonzero(unknown & (found.result.status == CONVERGED))
+    if not which.size:
+        return
+    if jacobian.shape[-2] <= n and not absolute:
+        text = UNDETERMINED
+    else:
+        k = int(which[0])
+        place = np.unravel_index(k, batch)
+        lost = undetermined(jacobian[place].to_numpy(), doubt[place])
+        text = f"problem {k}: {of_covariance([names[j] for j in lost])}"
+        if which.size > 1:
+            text += f"; {which.size - 1} other problems have no covariance, too"
+    warn_of_precision("optimize.curve_fit", text, precision=found.popt.precision)
 
 
 def _places(name: str, xdata: Any, y: MDArray) -> tuple[Any, bool]:
@@ -187,4 +207,5 @@ def fit_residuals(
         precision,
         separable=False,
         linear=linear,
+        names=[f"x[{j}]" for j in range(start.shape[-1])],
     )

@@ -22,18 +22,13 @@ from mdqr.optimize._model.forward import Forward
 from mdqr.optimize._model.function import Function
 from mdqr.optimize._model.loss import loss_of
 from mdqr.optimize._public.curves import fit_residuals
+from mdqr.optimize._public.options import check_limit, refuse_unknown
 from mdqr.optimize._public.report import result_of
 from mdqr.optimize._public.result import OptimizeResult
 from mdqr.optimize._solver.problem import Problem, Stopped
 from mdqr.optimize._solver.solve import solve
 
 _DIFFERENCES = ("2-point", "3-point", "cs")
-_NOT_NEEDED = (
-    *("diff_step", "ftol", "gtol", "jac_sparsity", "tr_options"),
-    *("tr_solver", "verbose", "workers", "xtol"),
-)
-
-
 SERIES = "series"
 
 
@@ -187,7 +182,7 @@ def least_squares(
         raise TypeError(f"{name}: `args` must be a tuple, and `kwargs` a dict")
     options = dict(kwargs or {})
 
-    def values(x: Any, _: Precision) -> Any:
+    def values(x: Any, _: Precision | None) -> Any:
         return fun(x, *args, **options)
 
     function = Function(name, values, lambda r, precision: r)
@@ -214,8 +209,7 @@ def least_squares(
 
 
 def _check_call(name: str, fun: Any, others: Mapping[str, Any]) -> None:
-    if others:
-        raise TypeError(unknown_option(name, others))
+    refuse_unknown(name, others)
     if not callable(fun):
         raise TypeError(f"{name}: `fun` must be callable; got {type(fun).__name__}")
 
@@ -295,8 +289,7 @@ def problem_of(
     if not box.holds(start):
         j = int(np.flatnonzero(~np.asarray((start >= box.lower) & (start <= box.upper)))[0])
         raise ValueError(f"{name}: `x0` is infeasible: {names[j]} is outside of its bounds")
-    if max_nfev is not None and not (isinstance(max_nfev, (int, np.integer)) and max_nfev > 0):
-        raise ValueError(f"{name}: `max_nfev` must be None or a positive integer; got {max_nfev!r}")
+    check_limit(name, "max_nfev", max_nfev)
     chosen = loss_of(name, loss, f_scale)
     function.scale = _scale_at(name, function, start)
     kind = exact.derivatives(function, box, jac)
@@ -317,14 +310,19 @@ def problem_of(
     )
 
 
-def _scale_at(name: str, function: Function, start: MDArray) -> float:
-    """Return a power of two with which sums of squares stay within the range of doubles."""
+def start_values(name: str, function: Function, start: MDArray) -> MDArray:
+    """Return the residuals at the starting point in dd, which must be finite."""
     r = function.at(start.astype(mdqr.dd), mdqr.dd)
     if not r.shape[0]:
         raise ValueError(f"{name}: `fun` returned no residuals")
     if not bool(mdqr.isfinite(r).all()):
         raise ValueError(f"{name}: Residuals are not finite in the initial point")
-    largest = float(np.max(np.abs(r.to_numpy())))
+    return r
+
+
+def _scale_at(name: str, function: Function, start: MDArray) -> float:
+    """Return a power of two with which sums of squares stay within the range of doubles."""
+    largest = float(np.max(np.abs(start_values(name, function, start).to_numpy())))
     return 1.0 if 1e-60 < largest < 1e60 or not largest else 2.0 ** -round(np.log2(largest))
 
 
@@ -377,13 +375,3 @@ def _callback_of(name: str, callback: Any, function: Function) -> Any:
             raise Stopped(-2) from None
 
     return report
-
-
-def unknown_option(name: str, others: Mapping[str, Any]) -> str:
-    first = next(iter(others))
-    if first in _NOT_NEEDED:
-        return (
-            f"{name}: {first} is not needed: derivatives and tolerances follow from the precision; "
-            "leave it out"
-        )
-    return f"{name}() got an unexpected keyword argument {first!r}"

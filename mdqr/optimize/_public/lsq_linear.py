@@ -17,8 +17,9 @@ from mdqr.linalg import LinAlgError, lstsq
 from mdqr.linalg._shared.info import Info, WithInfo
 from mdqr.linalg._shared.operands import gather
 from mdqr.optimize._enclosure.krawczyk import Unproven
-from mdqr.optimize._model.box import Box, box_of
+from mdqr.optimize._model.box import Box, box_of, numbers
 from mdqr.optimize._model.points import norms_of
+from mdqr.optimize._public.options import check_limit, refuse_unknown
 from mdqr.optimize._public.result import OptimizeResult
 from mdqr.optimize._solver.active_set import (
     Search,
@@ -64,6 +65,7 @@ def nnls(
     *,
     precision: PrecisionLike | None = None,
     progress: Progress = None,
+    **others: Any,
 ) -> NNLSResult:
     """Minimise ``|| A x - b ||`` for ``x >= 0``.
 
@@ -79,6 +81,8 @@ def nnls(
         The precision of the result; by default the highest of A and b; of float64, d.
     progress : callable or bool, optional
         Called as ``progress(stage, done, total)``; True shows a bar.
+    **others
+        SciPy's options that are not needed; they raise TypeError.
 
     Returns
     -------
@@ -87,6 +91,8 @@ def nnls(
 
     Raises
     ------
+    TypeError
+        If A or b does not hold numbers, or an option is not needed.
     ValueError
         If shapes do not fit, or values are not finite.
     RuntimeError
@@ -112,6 +118,8 @@ def nnls(
     """
     if not (progress is None or isinstance(progress, Report)):
         return with_report(nnls, locals())
+    refuse_unknown("nnls", others)
+    check_limit("nnls", "maxiter", maxiter)
     system, work = _system("nnls", A, b, precision)
     n = system.a.shape[1]
     box = box_of("nnls", (0, np.inf), n, PRECISIONS[-1])
@@ -134,6 +142,7 @@ def lsq_linear(
     max_iter: int | None = None,
     precision: PrecisionLike | None = None,
     progress: Progress = None,
+    **others: Any,
 ) -> OptimizeResult:
     """Minimise ``|| A x - b ||**2 / 2`` for x within bounds.
 
@@ -155,6 +164,8 @@ def lsq_linear(
         The precision of the result; by default the highest of A and b; of float64, d.
     progress : callable or bool, optional
         Called as ``progress(stage, done, total)``; True shows a bar.
+    **others
+        SciPy's options that are not needed; they raise TypeError.
 
     Returns
     -------
@@ -166,7 +177,7 @@ def lsq_linear(
     Raises
     ------
     TypeError
-        If `tol` is given.
+        If A or b does not hold numbers, or `tol` or another option is not needed.
     ValueError
         If shapes do not fit, values are not finite, or bounds are not ``lower < upper``.
     numpy.linalg.LinAlgError
@@ -202,10 +213,12 @@ def lsq_linear(
     if not (progress is None or isinstance(progress, Report)):
         return with_report(lsq_linear, locals())
     name = "lsq_linear"
+    refuse_unknown(name, others)
+    check_limit(name, "max_iter", max_iter)
     if method not in _METHODS:
         raise ValueError(f"{name}: `method` must be one of {_METHODS}; got {method!r}")
     if tol is not None:
-        raise TypeError(f"{name}: tol is not needed: it follows from the precision; leave it out")
+        refuse_unknown(name, {"tol": tol})
     system, work = _system(name, A, b, precision)
     n = system.a.shape[1]
     box = box_of(name, bounds, n, PRECISIONS[-1])
@@ -234,11 +247,13 @@ def lsq_linear(
 
 def _system(name: str, A: Any, b: Any, precision: PrecisionLike | None) -> tuple[System, Precision]:
     """Return the equations in the highest precision, and the precision of the result."""
+    top = PRECISIONS[-1]
+    for label, value in (("A", A), ("b", b)):
+        _check_numbers(name, label, value)
+    a, right = numbers(name, "A", A, top), numbers(name, "b", b, top)
     work = (
         as_precision(precision) if precision is not None else gather(A, b, precision=None).precision
     )
-    top = PRECISIONS[-1]
-    a, right = mdqr.array(A, precision=top), mdqr.array(b, precision=top)
     if a.ndim != 2 or not a.size:
         raise ValueError(f"{name}: `A` must be a matrix with entries; got shape {a.shape}")
     if right.shape != a.shape[:1]:
@@ -255,6 +270,17 @@ def _system(name: str, A: Any, b: Any, precision: PrecisionLike | None) -> tuple
     return System(a, right, none, none), work
 
 
+def _check_numbers(name: str, label: str, value: Any) -> None:
+    """Refuse matrices that are no arrays."""
+    if hasattr(value, "toarray"):
+        raise TypeError(f"{name}: `{label}` is sparse; give {label}.toarray()")
+    if hasattr(value, "matvec"):
+        raise TypeError(f"{name}: `{label}` is an operator; give the matrix itself")
+    if value is None or isinstance(value, (str, bytes)):
+        kind = type(value).__name__
+        raise TypeError(f"{name}: `{label}` must be an array of numbers; got {kind}")
+
+
 def _as_given(r: MDArray, m: int) -> MDArray:
     """Return the residuals of m equations, complex ones from their parts."""
     return r if r.shape[0] == m else r[:m] + r[m:] * 1j
@@ -265,8 +291,6 @@ def _solved(
 ) -> tuple[Solution, Info]:
     """Return the solution in the precision of the result, and its report."""
     n = system.a.shape[1]
-    if most is not None and not (isinstance(most, (int, np.integer)) and most > 0):
-        raise ValueError(f"{name}: the limit of iterations must be positive; got {most!r}")
     system = system._replace(lower=box.lower, upper=box.upper)
     steps = Steps(progress, "steps") if progress is not None else None
     with np.errstate(all="ignore"):

@@ -65,8 +65,8 @@ def predicted(
     p = popt.precision
     wide, n = p.next, popt.shape[0]
 
-    def values(b: MDArray, precision: Precision) -> Any:
-        return f(x.astype(precision) if isinstance(x, MDArray) else x, *b)
+    def values(b: Any, precision: Precision | None) -> Any:
+        return f(x.astype(precision) if precision and isinstance(x, MDArray) else x, *b)
 
     function = Function("predict", values, lambda r, _: r)
     at = popt.astype(wide)

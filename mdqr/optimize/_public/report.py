@@ -11,33 +11,31 @@ from mdqr._array.array import MDArray
 from mdqr._errors import place_of_least, warn_of_precision
 from mdqr.linalg import LinAlgError
 from mdqr.optimize._model.noise import Noise
+from mdqr.optimize._model.points import norms_of
 from mdqr.optimize._public.result import FitInfo, OptimizeResult
+from mdqr.optimize._public.statistics import Linearised
+from mdqr.optimize._public.ways_out import (
+    MESSAGES,
+    NO_MINIMUM,
+    UNDEFINED,
+    of_dependent,
+    of_rounding,
+)
+from mdqr.optimize._solver.flat import dependent
 from mdqr.optimize._solver.problem import Problem
 from mdqr.optimize._solver.proof import proven_error, with_rounding
-from mdqr.optimize._solver.solve import CONVERGED, FLAT, LIMIT, STOPPED, Outcome, dependent
-
-_MESSAGES = {
-    CONVERGED: "Newton's steps have fallen to the rounding errors: converged to all digits.",
-    FLAT: "The gradient is zero, and the Jacobian is singular: the minimum is not unique.",
-    LIMIT: "The maximum number of function evaluations is exceeded.",
-    STOPPED: "`callback` raised StopIteration.",
-}
-_NONE = "No minimum was found"
-_FLOAT64 = (
-    "look for np.pi, math.exp, float() or to_numpy() in it, and take mdqr.pi, mdqr.exp and "
-    "decimal strings"
-)
+from mdqr.optimize._solver.solve import CONVERGED, STOPPED, Outcome
 
 
 def result_of(
     problem: Problem,
     outcome: Outcome,
-    data_errors: np.ndarray | None = None,
+    errors: np.ndarray | None = None,
     total: MDArray | None = None,
 ) -> OptimizeResult:
     """Return the result of a fit, and warn of what it does not have.
 
-    `data_errors` are errors of the residuals by the errors of the data, float64 ``(m,)``.
+    `errors` are errors of the residuals by the errors of the data, float64 ``(m,)``.
     """
     p, scale, found = problem.precision, problem.function.scale, outcome.minimum
     end = found if found is not None else outcome.point
@@ -64,7 +62,7 @@ def result_of(
         status=outcome.status,
         success=outcome.status > 0,
         message=message,
-        info=_info(problem, outcome, x, (jacobian.copy(), r.copy()), data_errors, total),
+        info=_info(problem, outcome, x, _linearised(outcome, jacobian, r, scale), errors, total),
     )
     _warn(problem, outcome, result, message)
     return result
@@ -74,8 +72,8 @@ def _info(
     problem: Problem,
     outcome: Outcome,
     x: MDArray,
-    linearised: tuple[MDArray, MDArray],
-    data_errors: np.ndarray | None,
+    linearised: Linearised,
+    errors: np.ndarray | None,
     total: MDArray | None,
 ) -> FitInfo:
     """Return the report on digits and statistics."""
@@ -88,7 +86,7 @@ def _info(
     elif found is not None:
         bound = found.error + p.eps * size
         bound[(size == 0) & ~found.free] = 0.0
-    moved = _moved(outcome, problem, data_errors)
+    moved = _moved(outcome, problem, errors)
     history = np.array(found.history if found is not None else [])
     info = FitInfo(
         p,
@@ -103,8 +101,18 @@ def _info(
         history=history,
     )
     info.derivatives, info.linear = problem.derivatives.name, outcome.linear
+    info.evaluations = problem.function.evaluations
     info.noise = found.noise.unit if found is not None else problem.unit
     return info
+
+
+def _linearised(outcome: Outcome, jacobian: MDArray, r: MDArray, scale: float) -> Linearised:
+    """Return the problem with the Jacobian of the end, of which arrays are the caller's."""
+    found = outcome.minimum
+    doubt = jacobian.precision.eps * norms_of(jacobian.to_numpy())
+    if found is not None:
+        doubt += found.doubt / scale
+    return Linearised(jacobian.copy(), r.copy(), doubt)
 
 
 def _as_complex(problem: Problem, stacked: MDArray) -> MDArray:
@@ -130,18 +138,16 @@ def _moved(outcome: Outcome, problem: Problem, errors: np.ndarray | None) -> np.
 
 
 def _message(problem: Problem, outcome: Outcome) -> str:
-    if outcome.status in _MESSAGES:
-        text = _MESSAGES[outcome.status]
+    if outcome.status in MESSAGES:
+        text = MESSAGES[outcome.status]
     elif problem.undefined:
-        text = f"{_NONE}: `fun` returns NaN or infinity near the path. Set bounds that exclude it."
+        text = f"{NO_MINIMUM}: {UNDEFINED}"
     else:
-        text = f"{_NONE} in the precision of the fit. Change x0, or set bounds."
+        text = f"{NO_MINIMUM} in the precision of the fit. Change x0, or set bounds."
     if outcome.minimum is None and outcome.status != STOPPED:
-        names = [problem.names[j] for j in dependent(outcome.point)]
-        if len(names) == 1:
-            text += f" {names[0]} has no effect on the residuals there: fix it, or set its bounds."
-        elif names:
-            text += f" The data do not tell {', '.join(names)} apart: fix one of them."
+        point = outcome.point
+        names = [problem.names[j] for j in dependent(point.jacobian, point.sizes)]
+        text = f"{text} {of_dependent(names)}".rstrip()
     return text
 
 
@@ -156,20 +162,12 @@ def _warn(problem: Problem, outcome: Outcome, result: OptimizeResult, message: s
     )
     if found is None:
         if outcome.status != STOPPED:
-            held = f" `fun` rounds to {-np.log10(problem.unit):.0f} digits: {_FLOAT64}."
-            warn(f"{message}{held if problem.noisy else ''}")
+            held = f" {of_rounding(problem.unit)}." if problem.noisy else ""
+            warn(f"{message}{held}")
         return
     noise: Noise = found.noise
-    held_digits = -np.log10(noise.unit)
     if problem.noisy or noise.exceeds(found.x.precision):
-        hint = (
-            _FLOAT64
-            if held_digits < 20
-            else "let it compute in the precision of its parameters, or give jac"
-        )
-        warn(
-            f"`fun` rounds to {held_digits:.0f} digits, and x has {np.min(info.digits):.1f}: {hint}"
-        )
+        warn(of_rounding(noise.unit, float(np.min(info.digits))))
         return
     # A parameter that is zero has no digits, and a small error nevertheless.
     relative = info.error_bound / np.maximum(np.abs(result.x.to_numpy()), found.sizes)

@@ -17,7 +17,7 @@ from mdqr.linalg._shared.info import Info
 from mdqr.optimize._model.box import numbers
 from mdqr.optimize._model.points import norms_of
 from mdqr.optimize._public.predict import Prediction, predicted
-from mdqr.optimize._public.statistics import statistics_of
+from mdqr.optimize._public.statistics import Linearised, statistics_of
 
 
 @experimental
@@ -41,7 +41,8 @@ class OptimizeResult(dict[str, Any]):
     active_mask : numpy.ndarray
         -1 for parameters at their lower bound, 1 at the upper one, else 0.
     nfev, njev : int
-        Points that were tried, and Jacobians.
+        Points that were tried, as `max_nfev` counts them, and Jacobians. How often the function was
+        evaluated for these, its rounding errors and second derivatives: `info.evaluations`.
     status : int
         3: converged to all digits; 1: the gradient is zero, and the Jacobian singular; 0: the
         limit of evaluations is reached; -2: stopped by `callback`; -3: no minimum was found.
@@ -69,13 +70,19 @@ class OptimizeResult(dict[str, Any]):
             raise AttributeError(f"a fit has no attribute {name!r}") from None
 
     def copy(self) -> OptimizeResult:
-        """Return a result with the same items."""
-        return type(self)(self)
+        """Return a result with the same items, and arrays of its own."""
+        arrays = (MDArray, np.ndarray)
+        items = {key: v.copy() if isinstance(v, arrays) else v for key, v in self.items()}
+        return type(self)(items)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self})
 
     def __repr__(self) -> str:
+        if not {"x", "info", "success", "status"} <= set(self):
+            return (
+                f"<OptimizeResult of {', '.join(self)}>" if self else "<OptimizeResult of nothing>"
+            )
         digits = float(np.min(self.info.digits, initial=float(self.x.precision.digits)))
         if self.x.ndim > 1:
             return (
@@ -93,6 +100,7 @@ class FitStatistics(Info, ABC):
     """The base of the reports on a fit and on a batch of fits."""
 
     noise: Any
+    _linearised: Linearised
 
     @property
     @abstractmethod
@@ -127,6 +135,8 @@ class FitInfo(FitStatistics):
         Newton's steps relative to x; float64.
     noise : float
         Rounding errors of the function, relative to its values.
+    evaluations : int
+        Points at which the function was evaluated.
     condition : float
         Condition number of the Jacobian with columns of unit norm.
     error_bound : numpy.ndarray
@@ -145,7 +155,8 @@ class FitInfo(FitStatistics):
     derivatives: str
     linear: list[int]
     noise: float
-    _more = ("derivatives", "linear", "noise")
+    evaluations: int
+    _more = ("derivatives", "linear", "noise", "evaluations")
 
     def __init__(
         self,
@@ -153,7 +164,7 @@ class FitInfo(FitStatistics):
         sizes: np.ndarray,
         bound: np.ndarray,
         data_bound: np.ndarray,
-        linearised: tuple[MDArray, MDArray],
+        linearised: Linearised,
         total: MDArray | None,
         **known: Any,
     ) -> None:
@@ -169,21 +180,20 @@ class FitInfo(FitStatistics):
         self._statistics: Any = None
 
     def _state(self) -> dict[str, Any]:
-        jac, fun = self._linearised
-        return super()._state() | {"jac": jac, "fun": fun, "total": self._total}
+        return super()._state() | self._linearised._asdict() | {"total": self._total}
 
     @classmethod
     def _restored(cls, state: State) -> FitInfo:
         self = super()._restored(state)
-        self._linearised = state.checked("jac", MDArray), state.checked("fun", MDArray)
+        self._linearised = Linearised.restored(state)
         self._total = state.checked("total", (MDArray, type(None)))
         self._statistics = None
         return self
 
     def _condition(self) -> float:
-        a = self._linearised[0].to_numpy()
+        a = self._linearised.jacobian.to_numpy()
         norms = norms_of(a)
-        if not np.all(np.any(a, axis=0)) or not np.isfinite(norms).all():
+        if np.any(norms <= 4.0 * self._linearised.doubt) or not np.isfinite(norms).all():
             return np.inf
         s = np.linalg.svd(a / norms, compute_uv=False)
         return float(s[0] / s[-1]) if s[-1] > 0 and len(s) == a.shape[1] else np.inf
@@ -194,11 +204,11 @@ class FitInfo(FitStatistics):
         Raises
         ------
         LinAlgError
-            If the Jacobian does not have full rank.
+            If the Jacobian does not have full rank, or not beyond its errors.
         """
         if self._statistics is None:
-            a, r = self._linearised
-            self._statistics = statistics_of(a, r, self.precision or a.precision)
+            precision = self.precision or self._linearised.r.precision
+            self._statistics = statistics_of(self._linearised, precision)
         return self._statistics
 
     @property
@@ -217,7 +227,7 @@ class FitInfo(FitStatistics):
         """
         if self._total is None:
             raise ValueError("r_squared: least_squares does not know the data; use curve_fit")
-        r = self._linearised[1]
+        r = self._linearised.r
         return 1 - (r * r).sum() / self._total
 
     def standard_errors(self) -> Any:
@@ -262,6 +272,8 @@ class RootInfo(Info):
         Newton's steps relative to x; float64.
     noise : float
         Rounding errors of the function, relative to its values.
+    evaluations : int
+        Points at which the function was evaluated.
     condition : float
         Condition number of the Jacobian.
     error_bound : numpy.ndarray
@@ -275,7 +287,8 @@ class RootInfo(Info):
 
     derivatives: str
     noise: float
-    _more = ("derivatives", "noise")
+    evaluations: int
+    _more = ("derivatives", "noise", "evaluations")
 
 
 class _Fields(NamedTuple):
@@ -292,7 +305,8 @@ class CurveFitResult(_Fields):
     popt : MDArray
         The parameters, ``(n,)``.
     pcov : MDArray
-        Their covariance matrix, ``(n, n)``; infinite where it is not determined.
+        Their covariance matrix, ``(n, n)``; infinite where the Jacobian is singular at the minimum,
+        so that it is not determined.
     info : FitInfo
         Digits, error bounds and statistics.
     result : OptimizeResult

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,10 @@ from mdqr._progress import Progress, Report, with_report
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
 from mdqr.linalg import LinAlgError
+from mdqr.optimize._model.box import box_of
+from mdqr.optimize._model.derivatives import Differences
 from mdqr.optimize._model.function import Function
+from mdqr.optimize._model.points import leading, sizes_of
 from mdqr.optimize._public.least_squares import (
     Exact,
     as_values,
@@ -23,7 +26,9 @@ from mdqr.optimize._public.least_squares import (
     precision_of,
     problem_of,
     start_of,
+    start_values,
 )
+from mdqr.optimize._public.options import check_limit, refuse_unknown
 from mdqr.optimize._public.result import OptimizeResult, RootInfo
 from mdqr.optimize._solver.problem import Problem
 from mdqr.optimize._solver.proof import with_rounding
@@ -66,6 +71,31 @@ class _Variables:
         """Return bounds of the moduli of errors of the unknowns."""
         n = self.parts.shape[0] // 2
         return np.hypot(errors[:n], errors[n:]) * (1 + 2.0**-50) if self.is_complex else errors
+
+
+class _Equations:
+    """Powers of two that equations are multiplied by, None for ones."""
+
+    def __init__(self) -> None:
+        self.powers: np.ndarray | None = None
+
+    def weighted(self, rows: Any, _: Precision | None) -> Any:
+        """Return values, or rows of derivatives, ``(..., n)``, times the powers."""
+        return rows if self.powers is None else rows * self.powers
+
+    def weigh(self, function: Function, start: MDArray) -> None:
+        """Let no equation be so small that the sum of squares of all does not have it."""
+        x = start.astype(mdqr.dd)
+        sizes = sizes_of(x)
+        box = box_of(function.name, (-np.inf, np.inf), x.shape[0], mdqr.od)
+        with np.errstate(all="ignore"):
+            r, jacobian = Differences(function, box).near(x, None, sizes, mdqr.dd.eps)
+            size = np.abs(leading(r)) + np.abs(jacobian) @ sizes
+            if function.is_complex:
+                size = np.hypot(*size.reshape(2, -1))
+            size = size[np.isfinite(size) & (size > 0)]
+        if size.size == function.count and np.min(size) < mdqr.dd.eps * np.max(size):
+            self.powers = np.exp2(-np.round(np.log2(size)))
 
 
 @experimental
@@ -167,21 +197,26 @@ def root(
     args = args if isinstance(args, tuple) else (args,)
     fun, jac = _split(name, fun, jac)
 
-    def values(b: Any, _: Precision) -> Any:
+    def values(b: Any, _: Precision | None) -> Any:
         return fun(unknowns.joined(b), *args)
 
-    function = Function(name, values, lambda r, precision: r)
+    equations = _Equations()
+    function = Function(name, values, equations.weighted)
     work = work if precision is not None else precision_of(function, unknowns.parts, work)
     given = jac_of(name, jac)
     if given is not None and is_complex:
         raise ValueError(f"{name}: `jac` of complex unknowns must be None or 'series'")
+    start_values(name, function, unknowns.parts)
+    _check_count(name, function, start.size, is_complex=is_complex)
+    equations.weigh(function, unknowns.parts)
     problem = problem_of(
         function,
         unknowns.parts,
         work,
         Exact(
-            given and (lambda b, p: as_values(given(b, *args), p)),
+            given and (lambda b, p: equations.weighted(as_values(given(b, *args), p).T, p).T),
             values,
+            equations.weighted,
             enclosed=lambda x: fun(x, *args),
         ),
         jac,
@@ -192,37 +227,51 @@ def root(
         verified=verified,
         progress=progress,
     )
-    _check_count(name, function, start.size, is_complex=is_complex)
-    return _result(problem, find(problem, unknowns.parts.astype(mdqr.dd)), unknowns)
+    found = find(problem, unknowns.parts.astype(mdqr.dd))
+    return _result(problem, found, unknowns, equations)
 
 
 def _split(name: str, fun: Callable[..., Any], jac: Any) -> tuple[Callable[..., Any], Any]:
     """Return a function and its Jacobian; with ``jac=True``, `fun` returns both."""
     if jac is not True:
         return fun, None if jac is False else jac
+    last: tuple[Any, Any] = None, None
 
-    def part(k: int) -> Callable[..., Any]:
-        def called(x: Any, *args: Any) -> Any:
+    def both(x: Any, *args: Any) -> Any:
+        nonlocal last
+        if last[0] is not x:
             found = fun(x, *args)
-            if not isinstance(found, (tuple, list)) or len(found) != 2:
+            if not isinstance(found, (tuple, list)) or not _is_pair(found):
                 raise ValueError(f"{name}: with jac=True `fun` must return (values, Jacobian)")
-            return found[k]
+            last = x, found
+        return last[1]
 
-        return called
+    return lambda x, *args: both(x, *args)[0], lambda x, *args: both(x, *args)[1]
 
-    return part(0), part(1)
+
+def _is_pair(found: Any) -> bool:
+    """Return True for two values, of which the second may be a matrix."""
+    return (
+        len(found) == 2
+        and isinstance(found[1], (list, tuple, MDArray, np.ndarray))
+        and (isinstance(found[1], (list, tuple)) or found[1].ndim > 0)
+    )
 
 
 def _check_options(name: str, fun: Any, method: Any, tol: Any, options: Any) -> None:
     if not callable(fun):
         raise TypeError(f"{name}: `fun` must be callable; got {type(fun).__name__}")
+    if not (options is None or isinstance(options, Mapping)):
+        raise TypeError(
+            f"{name}: `options` must be a dict, such as {{'maxfev': 100}}; got "
+            f"{type(options).__name__}"
+        )
     if method not in _METHODS:
         raise ValueError(f"{name}: there is one method, method='auto'; got {method!r}")
     if tol is not None:
         raise TypeError(f"{name}: tol is not needed: it follows from the precision; leave it out")
-    unknown = [key for key in options or {} if key != "maxfev"]
-    if unknown:
-        raise TypeError(f"{name}: options has {unknown[0]!r}, which is not needed; leave it out")
+    refuse_unknown(f"{name}: options", {k: v for k, v in (options or {}).items() if k != "maxfev"})
+    check_limit(name, "options['maxfev']", (options or {}).get("maxfev"))
 
 
 def _start(name: str, x0: Any, precision: Any) -> tuple[MDArray, Precision, bool]:
@@ -245,8 +294,11 @@ def _check_count(name: str, function: Function, n: int, *, is_complex: bool) -> 
         raise ValueError(f"{name}: `fun` returned real values of complex unknowns")
 
 
-def _result(problem: Problem, found: Found, unknowns: _Variables) -> OptimizeResult:
+def _result(
+    problem: Problem, found: Found, unknowns: _Variables, equations: _Equations
+) -> OptimizeResult:
     p, zero, scale = problem.precision, found.zero, problem.function.scale
+    scales = scale * (1.0 if equations.powers is None else equations.powers)
     end = zero if zero is not None else found.point
     message = _MESSAGES[found.status]
     if zero is None and problem.verified:
@@ -261,7 +313,7 @@ def _result(problem: Problem, found: Found, unknowns: _Variables) -> OptimizeRes
     if zero is not None:
         inverse = _joined(unknowns, zero.inverse)
         if problem.verified:
-            bound = with_rounding(proven_error(problem, exact, inverse * scale), exact, x)
+            bound = with_rounding(proven_error(problem, exact, inverse * scales), exact, x)
         else:
             bound = unknowns.bound(zero.error) + p.eps * size
     info = RootInfo(
@@ -275,11 +327,12 @@ def _result(problem: Problem, found: Found, unknowns: _Variables) -> OptimizeRes
         history=np.array(zero.history if zero is not None else []),
     )
     info.derivatives = problem.derivatives.name
+    info.evaluations = problem.function.evaluations
     info.noise = zero.noise.unit if zero is not None else problem.unit
     result = OptimizeResult(
         x=x,
-        fun=_values(unknowns, end.r).astype(p) / scale,
-        jac=jacobian.astype(p) / scale,
+        fun=unknowns.joined(end.r).astype(p) / scales,
+        jac=(jacobian.T / scales).T.astype(p),
         nfev=problem.function.nfev,
         njev=problem.derivatives.njev,
         status=found.status,
@@ -307,10 +360,6 @@ def _warn(problem: Problem, result: OptimizeResult, found: bool) -> None:
             precision=problem.precision,
             index=place_of_least(info.digits),
         )
-
-
-def _values(unknowns: _Variables, parts: MDArray) -> MDArray:
-    return unknowns.joined(parts)
 
 
 def _joined(unknowns: _Variables, a: MDArray) -> MDArray:

@@ -3,19 +3,55 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import PrecisionWarning
+from mdqr._pickles import State
 from mdqr._precision import Precision
 from mdqr.linalg import LinAlgError, cholesky, inv, lstsq
-from mdqr.optimize._model.points import leading
+from mdqr.optimize._model.points import leading, norms_of
+from mdqr.optimize._solver.flat import undetermined
 
 
-def statistics_of(jacobian: MDArray, r: MDArray, precision: Precision) -> Any:
+class Linearised(NamedTuple):
+    """The linear problem at the end of a fit: Jacobian and residuals.
+
+    `doubt` are norms of the errors of the columns of the Jacobian.
+    """
+
+    jacobian: MDArray
+    r: MDArray
+    doubt: np.ndarray
+
+    @classmethod
+    def restored(cls, state: State) -> Linearised:
+        """Return what the dict of a pickle has."""
+        jacobian, r = state.checked("jacobian", MDArray), state.checked("r", MDArray)
+        return cls(jacobian, r, state.checked("doubt", np.ndarray))
+
+
+class Undetermined(LinAlgError):
+    """The Jacobian may be singular, for all that is known of it; `parameters` are which."""
+
+    def __init__(self, parameters: np.ndarray) -> None:
+        which = ", ".join(f"x[{j}]" for j in parameters)
+        super().__init__(
+            f"the Jacobian is singular at the minimum: it does not determine {which}, and there is "
+            "no covariance"
+        )
+        self.parameters = parameters
+
+
+# Of the square of errors of the Jacobian over its smallest singular value.
+LEAST = 1.0 / 16.0
+_SEEN_BY_DOUBLES = 1e-8
+
+
+def statistics_of(linearised: Linearised, precision: Precision) -> Any:
     """Return an object with `residual_std`, `standard_errors()` and `covariance()`.
 
     They come from normal equations in the next precision, where these have all digits, and else
@@ -24,16 +60,38 @@ def statistics_of(jacobian: MDArray, r: MDArray, precision: Precision) -> Any:
     Raises
     ------
     LinAlgError
-        If the Jacobian does not have full rank.
+        If the Jacobian does not have full rank, whatever its errors are.
     """
+    jacobian, r, doubt = linearised
     if jacobian.shape[0] < jacobian.shape[1]:
         raise LinAlgError("there are fewer residuals than parameters")
+    if not _is_determined(jacobian, doubt):
+        raise Undetermined(undetermined(jacobian.to_numpy(), doubt))
     found = _by_normal_equations(jacobian, r, precision)
     if found is not None:
         return found
     # The solution is near ones: one near zero would be refined for its relative error.
     right = jacobian @ mdqr.ones(jacobian.shape[1], precision=precision) - r
     return lstsq(jacobian, right, max_condition=np.inf, precision=precision).info
+
+
+def _is_determined(jacobian: MDArray, doubt: np.ndarray) -> bool:
+    """Return True if no Jacobian within the errors of the columns is singular.
+
+    The smallest singular value exceeds the norm of the errors, both by columns of unit norm.
+    """
+    near = jacobian.to_numpy()
+    norms = norms_of(near)
+    if not near.any(axis=0).all() or not np.isfinite(norms).all():
+        return False
+    wrong = float(np.sum((doubt / norms) ** 2))
+    least = float(np.linalg.svd(near / norms, compute_uv=False)[-1])
+    if least < _SEEN_BY_DOUBLES:
+        wide = jacobian.astype(jacobian.precision.next)
+        powers = -np.frexp(norms)[1]
+        values = mdqr.linalg.svdvals(_times_power(wide, powers))
+        least = float(values[-1])
+    return wrong < LEAST * least * least
 
 
 class _Normal:

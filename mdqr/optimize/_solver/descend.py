@@ -11,19 +11,23 @@ tried (variable projection, G. Golub and V. Pereyra 1973; L. Kaufman 1975).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+import mdqr
 from mdqr._array.array import MDArray
 from mdqr.optimize._model.points import leading, norms_of, sizes_of
 from mdqr.optimize._solver.problem import Point, Problem
 
 _FIRST_ATTEMPT = 1e-2  # gain of the sum, relative to it, at which Newton's method is tried
+_FIRST_IN_DOUBLES = 1e-12
 _LATER = 1e-3
 _SMALL = 2.0**-48
 _RANK = 1e-13
 _LARGEST_DAMPING = 1e40
+# Gains that are predicted, relative to the sum, at which no shorter step is tried.
+_NO_GAIN, _NO_GAIN_IN_DOUBLES = 2.0**-100, 2.0**-44
 
 
 class Rule(NamedTuple):
@@ -40,16 +44,20 @@ class Rule(NamedTuple):
 
 
 class Descent:
-    """One run of the method; iterating gives the points at which Newton's method is worth a try."""
+    """One run of the method; iterating gives the points at which Newton's method is worth a try.
+
+    From a float64 array, all is evaluated in float64: steps that cost little, of which more are
+    made before Newton's.
+    """
 
     def __init__(
-        self, problem: Problem, x: MDArray, rule: Rule, linear: list[int], most: int
+        self, problem: Problem, x: MDArray | np.ndarray, rule: Rule, linear: list[int], most: int
     ) -> None:
         self._problem, self._rule, self._linear, self._most = problem, rule, linear, most
         self._sizes = sizes_of(x)
         self._damping, self._growth = rule.start, 2.0
         self._norms = np.zeros(x.shape[0])
-        self._start = x
+        self._start, self._rough = x, isinstance(x, np.ndarray)
         self.steps = 0
         self.point: Point | None = None
 
@@ -57,8 +65,8 @@ class Descent:
         start = self._reached(self._start)
         if start is None:
             return
-        point, threshold = start, _FIRST_ATTEMPT
-        self._problem.keep(point)
+        point, threshold = start, _FIRST_IN_DOUBLES if self._rough else _FIRST_ATTEMPT
+        self._keep(point)
         while self.steps < self._most:
             self.steps += 1
             system = _Linearised(self._problem, point, self._norms, self._linear)
@@ -68,12 +76,25 @@ class Descent:
                 break
             new, gain = found
             point = self.point = new
-            self._problem.keep(point)
+            self._keep(point)
             if gain < threshold:
-                yield point
+                yield self._in_dd(point)
                 threshold = gain * _LATER
-        self.point = point
-        yield point
+        self.point = self._in_dd(point)
+        yield self.point
+
+    def _keep(self, point: Point) -> None:
+        if not self._rough:
+            self._problem.keep(point)
+
+    def _in_dd(self, point: Point) -> Point:
+        """Return a point evaluated in dd."""
+        if not self._rough:
+            return point
+        exact = point_at(self._problem, mdqr.array(point.x, precision=mdqr.dd), point.sizes)
+        if np.isfinite(leading(exact.r)).all():
+            self._problem.keep(exact)
+        return exact
 
     def _step(self, system: _Linearised, point: Point) -> tuple[Point, float] | None:
         """Return the next point and the relative gain of the sum; None where no step gains."""
@@ -94,7 +115,7 @@ class Descent:
                 self._relax(ratio)
                 self._sizes = sizes_of(new.x, self._sizes)
                 return new, gain
-            if predicted <= _SMALL * _SMALL * 2.0**-4:
+            if predicted <= (_NO_GAIN_IN_DOUBLES if self._rough else _NO_GAIN):
                 return None
             self._tighten()
         return None
@@ -112,7 +133,7 @@ class Descent:
         self._damping *= self._growth if self._rule.by_ratio else self._rule.more
         self._growth *= 2.0
 
-    def _reached(self, x: MDArray) -> Point | None:
+    def _reached(self, x: Any) -> Point | None:
         """Return a point with its linear parameters solved for, or None if it is not finite."""
         problem = self._problem
         r, jacobian = self._evaluated(x, counted=True)
@@ -125,12 +146,16 @@ class Descent:
             return None
         return Point(x, r, jacobian, problem.loss.cost(r, problem.function.scale), self._sizes)
 
-    def _evaluated(self, x: MDArray, *, counted: bool) -> tuple[MDArray, np.ndarray | None]:
+    def _evaluated(self, x: Any, *, counted: bool) -> tuple[Any, np.ndarray | None]:
         """Return residuals and their Jacobian in float64, None where one is not finite."""
         problem = self._problem
-        unit = max(problem.unit, x.precision.eps)
         if counted:
             problem.count()
+        if self._rough:
+            near, jacobian = problem.derivatives.in_doubles(x, self._sizes)
+            finite = np.isfinite(near).all() and np.isfinite(jacobian).all()
+            return near, jacobian if finite else None
+        unit = max(problem.unit, x.precision.eps)
         if problem.function.takes(x.shape[0] + 1):
             r, jacobian = problem.derivatives.near(x, None, self._sizes, unit)
         else:
@@ -144,7 +169,7 @@ class Descent:
             return r, None
         return r, jacobian if np.isfinite(jacobian).all() else None
 
-    def _solved(self, x: MDArray, r: MDArray, jacobian: np.ndarray) -> MDArray | None:
+    def _solved(self, x: Any, r: Any, jacobian: np.ndarray) -> Any:
         """Return the point with its linear parameters at their minimum."""
         a = jacobian[:, self._linear]
         norms = norms_of(a)
@@ -154,6 +179,13 @@ class Descent:
         x = x.copy()
         x[self._linear] = x[self._linear] + change
         return x
+
+
+def point_at(problem: Problem, x: MDArray, sizes: np.ndarray) -> Point:
+    """Return a point in dd that is not counted."""
+    unit = max(problem.unit, x.precision.eps)
+    r, jacobian = problem.derivatives.near(x, None, sizes, unit)
+    return Point(x, r, jacobian, problem.loss.cost(r, problem.function.scale), sizes)
 
 
 class _Linearised:

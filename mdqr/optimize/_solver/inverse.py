@@ -27,13 +27,15 @@ _WELL = 2.0**26  # size of an inverse that float64 has with half of its digits
 class Inverse(NamedTuple):
     """The inverse of a Hessian whose rows and columns are scaled by powers of two.
 
-    `change` is by how much that changes, at the most, over the change of x in its sizes.
+    `change` is by how much that changes, at the most, over the change of x in its sizes; `second`
+    and `turned` are of the derivatives there: see `Curvature`.
     """
 
     values: MDArray
     near: np.ndarray
     scale: np.ndarray
     second: np.ndarray
+    turned: np.ndarray
     change: float
 
     def times(self, gradient: MDArray) -> MDArray:

@@ -16,7 +16,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._precision import Precision
-from mdqr.optimize._model.derivatives import Jacobian
+from mdqr.optimize._model.derivatives import Curvature, Jacobian
 from mdqr.optimize._model.noise import Noise, measure
 from mdqr.optimize._model.points import leading, sizes_of, times_powers
 from mdqr.optimize._solver.inverse import Inverse, Secant, inverted, with_unit_diagonal
@@ -32,7 +32,10 @@ _FAR = 2.0**-30  # an error of x, relative to it, about that of second differenc
 
 
 class Minimum(NamedTuple):
-    """A minimum: `error` bounds the errors of x by an estimate, `history` has relative steps."""
+    """A minimum: `error` bounds the errors of x by an estimate, `history` has relative steps.
+
+    `doubt` are norms of the errors of the columns of the Jacobian.
+    """
 
     x: MDArray
     r: MDArray
@@ -41,6 +44,7 @@ class Minimum(NamedTuple):
     free: np.ndarray
     inverse: Inverse
     error: np.ndarray
+    doubt: np.ndarray
     history: list[float]
     noise: Noise
     sizes: np.ndarray
@@ -112,13 +116,14 @@ class _Iteration:
         # A parameter at a bound has the digits of the bound.
         self._x = self._problem.box.held(self._x.astype(precision), self._sides)
         self._measure(precision)
-        target = 2.0 ** -(p.bits + 8) if last else max(self._noise.unit**0.5 * 2.0**8, 2.0**-400)
+        end = 2.0 ** -(p.bits + 8)
+        target = end if last else max(self._noise.unit**0.5 * 2.0**8, 2.0**-400)
         previous, age = np.inf, 0
         for _ in range(_MOST_STEPS):
             self._place = place = self._evaluated(precision, central)
             if not np.isfinite(place.errors).all():
                 return False
-            if self._inverse is None or self._pays(target):
+            if self._inverse is None or self._pays(target if self._problem.noisy else end):
                 self._inverse, self._way, self._rate = self._inverted(place), 0.0, 0.0
                 age, self._secant = 0, Secant()
             if self._inverse is None:
@@ -128,7 +133,7 @@ class _Iteration:
             self._before = np.abs(before)
             size = float(np.max(np.abs(self._step) / self._sizes[self._free], initial=0.0))
             grows = size > self._basin and size > 0.5 * previous
-            if not np.isfinite(size) or grows or size > 0.5:
+            if not np.isfinite(size) or grows or (size > 0.5 and self._goes_far()):
                 return False
             self.history.append(size)
             stays = size < self._basin and size > 0.25 * previous
@@ -140,7 +145,7 @@ class _Iteration:
                 self._inverse = None
                 continue
             # A new Hessian is as wrong as x.
-            self._rate = max(self._rate or self._least_rate(size), size / previous)
+            self._rate = max(self._rate, size / previous) if age else self._least_rate(size)
             previous, self._error = size, size * self._rate
             self._way += size
             if not self._moved(step):
@@ -195,6 +200,12 @@ class _Iteration:
         """Steps below which rounding errors may be the whole step, relative to x."""
         return float(max(_BASIN, 64.0 * self._noise.unit**0.5))
 
+    def _goes_far(self) -> bool:
+        """Return True if a step is as long as a parameter, and not one that goes to zero."""
+        x, long = leading(self._x)[self._free], 0.5 * self._sizes[self._free]
+        after = np.abs(x + self._step)
+        return bool(np.any((np.abs(self._step) > long) & (after > 0.5 * np.abs(x))))
+
     def _is_noise(self) -> bool:
         """Return True if rounding errors explain a step."""
         assert self._inverse is not None
@@ -222,7 +233,7 @@ class _Iteration:
             r = function.at(self._x, precision) if found is not None else None
         if found is None or r is None:
             r, found = derivatives.jacobian(self._x, None, self._sizes, noise.unit, noise.absolute)
-            truncation = noise.unit**0.5 / self._sizes
+            truncation = derivatives.truncation(noise.unit) / self._sizes
             if self._inverse is not None:
                 found = found._replace(errors=found.errors + truncation * self._inverse.second)
         weighted, _ = problem.loss.weights(r, function.scale)
@@ -247,9 +258,7 @@ class _Iteration:
     def _inverse_by(self, place: _Place, precision: Precision, noise: Noise) -> Inverse | None:
         """Return the inverse of the Hessian, with second derivatives in a precision."""
         free = self._free
-        h, second, errors = hessian(
-            self._problem, self._x.astype(precision), place, self._sizes, noise
-        )
+        h, curvature = hessian(self._problem, self._x.astype(precision), place, self._sizes, noise)
         index = np.flatnonzero(free)
         scaled, scale = with_unit_diagonal(h if free.all() else h[index[:, None], index])
         values = None if scaled is None else inverted(scaled, rough=precision is mdqr.dd)
@@ -257,31 +266,34 @@ class _Iteration:
             return None
         near = leading(values)
         # Errors of the Hessian, relative to its diagonal of ones, must not make it singular.
-        errors = errors + self._of_slopes(place, second)
+        errors = curvature.errors + self._of_slopes(place, curvature.diagonal)
         wrong = errors[index[:, None], index] * scale[:, None] * scale
         worst = len(scale) * (4.0 * noise.unit**0.5 + float(np.max(wrong, initial=0.0)))
         if not np.abs(near).max(initial=0.0) * worst < 0.25:
             return None
-        change = float(np.max(self._changes(place, second)[index] * scale**2, initial=_CHANGE))
-        return Inverse(values, near, scale * self._sizes[index], second, change)
+        changes = self._changes(place, curvature.turned)
+        change = float(np.max(changes[index] * scale**2, initial=_CHANGE))
+        sizes = self._sizes[index]
+        return Inverse(values, near, scale * sizes, curvature.diagonal, curvature.turned, change)
 
     def _of_slopes(self, place: _Place, second: np.ndarray) -> np.ndarray:
         """Return errors of ``J^T J`` by errors of J, of forward differences at the most.
 
         For losses whose curvatures are at most 1.
         """
-        wrong = place.wrong * self._sizes + self._noise.unit**0.5 * second
+        truncation = self._problem.derivatives.truncation(self._noise.unit)
+        wrong = place.wrong * self._sizes + truncation * second
         found = wrong.T @ np.abs(leading(times_powers(place.jacobian, self._sizes)))
         return np.asarray(found + found.T)
 
-    def _changes(self, place: _Place, second: np.ndarray) -> np.ndarray:
+    def _changes(self, place: _Place, turned: np.ndarray) -> np.ndarray:
         """Return by how much the diagonal of the Hessian changes where x does by its sizes.
 
         Slopes change by second derivatives, and residuals, their factors, by the slopes.
         """
         slopes = np.abs(leading(times_powers(place.jacobian, self._sizes)))
         moved = slopes.sum(axis=1, keepdims=True) + np.abs(leading(place.r))[:, None]
-        return np.asarray(np.sum(second * (2.0 * slopes + moved), axis=0))
+        return np.asarray(np.sum(turned * (2.0 * slopes + moved), axis=0))
 
     def minimum(self, point: Point) -> Minimum | None:
         """Return the minimum that was found, unless it is worse than the point before."""
@@ -302,6 +314,8 @@ class _Iteration:
         gradient = place.jacobian.T @ weighted
         if not outwards(problem, self._x, gradient, self._free):
             return None
+        reach = float(np.max(full / self._sizes, initial=0.0))
+        doubt = place.wrong + wrong + inverse.turned * (reach / self._sizes)
         return Minimum(
             self._x,
             place.r,
@@ -310,6 +324,7 @@ class _Iteration:
             self._free,
             inverse,
             full,
+            np.sqrt(np.sum(doubt * doubt, axis=0)),
             self.history,
             self._noise,
             self._sizes,
@@ -355,8 +370,8 @@ def outwards(problem: Problem, x: MDArray, gradient: MDArray, free: np.ndarray) 
 
 def hessian(
     problem: Problem, x: MDArray, place: _Place, sizes: np.ndarray, noise: Noise
-) -> tuple[MDArray, np.ndarray, np.ndarray]:
-    """Return the Hessian, moduli of second derivatives ``(m, n)``, and errors of their sum.
+) -> tuple[MDArray, Curvature]:
+    """Return the Hessian, and what second derivatives contribute.
 
     All by parameters in units of their sizes. Second derivatives are evaluated in the precision of
     x, and products of first ones in theirs.
@@ -367,7 +382,7 @@ def hessian(
     same = x.precision is r.precision
     weighted = weighted.astype(x.precision)
     second = problem.derivatives.curvature(x, r if same else None, weighted, sizes, noise)
-    return left.T @ jacobian + second.sums, second.diagonal, second.errors
+    return left.T @ jacobian + second.sums, second
 
 
 def _in_dd(problem: Problem, noise: Noise) -> Noise:

@@ -26,12 +26,15 @@ class Stopped(Exception):
 
 
 class Point(NamedTuple):
-    """A point with residuals and Jacobian (float64), the sum that is minimised, and sizes of x."""
+    """A point with residuals and Jacobian (float64), the sum that is minimised, and sizes of x.
 
-    x: MDArray
-    r: MDArray
+    All but the Jacobian and the sizes are in dd, within descents in float64 all in that.
+    """
+
+    x: Any
+    r: Any
     jacobian: np.ndarray
-    cost: MDArray
+    cost: Any
     sizes: np.ndarray
 
 

@@ -10,8 +10,9 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr.optimize._model.noise import Noise, measure
-from mdqr.optimize._model.points import leading, norms_of, sizes_of
-from mdqr.optimize._solver.descend import Descent, Rule
+from mdqr.optimize._model.points import leading, sizes_of
+from mdqr.optimize._solver.descend import Descent, Rule, point_at
+from mdqr.optimize._solver.flat import dependent, is_flat
 from mdqr.optimize._solver.linear import linear_parameters
 from mdqr.optimize._solver.newton import Minimum, polish
 from mdqr.optimize._solver.problem import Point, Problem, Stopped
@@ -22,8 +23,6 @@ _STARTS = 8
 
 # SciPy's, and two of ours: a minimum that the Jacobian does not determine, and none.
 STOPPED, LIMIT, FLAT, CONVERGED, NONE = -2, 0, 1, 3, -3
-_FLAT_GRADIENT = 1e-7
-_DEPENDENT = 1e-11
 
 
 class Outcome(NamedTuple):
@@ -44,23 +43,17 @@ def solve(problem: Problem, x0: MDArray) -> Outcome:
 
 
 def _solved(problem: Problem, x0: MDArray) -> Outcome:
-    linear: list[int] = []
-    steps, status = 0, NONE
-    noise = _measured(problem, x0)
+    search = _Search(problem, x0)
+    status = NONE
     try:
-        for start, rule, solved, most in attempts(problem, x0, noise):
-            linear = solved
-            descent = Descent(problem, start, rule, solved, most)
-            for point in descent:
-                found = polish(problem, point, _free(problem, point))
-                if found is not None:
-                    return Outcome(CONVERGED, found, point, steps + descent.steps, linear)
-            steps += descent.steps
-            if descent.steps < most and _is_valley(problem, descent.point):
-                status = FLAT
-                break
+        for rough in (True, False) if _begins_in_doubles(problem, x0) else (False,):
+            outcome, is_flat_there = search.run(rough=rough)
+            if outcome is not None:
+                return outcome
+        status = FLAT if is_flat_there else NONE
     except Stopped as stop:
         status = stop.status
+    steps, linear = search.steps, search.linear
     best = problem.best
     if best is None:
         best = first_point(problem, x0)
@@ -69,50 +62,64 @@ def _solved(problem: Problem, x0: MDArray) -> Outcome:
         found = polish(problem, best, _free(problem, best), first=last)
         if found is not None:
             return Outcome(CONVERGED, found, best, steps, linear)
-    if status == NONE and is_flat(problem, best):
+    if status == NONE and _is_flat(problem, best):
         status = FLAT
     return Outcome(status, None, best, steps, linear)
 
 
+def _begins_in_doubles(problem: Problem, x0: MDArray) -> bool:
+    """Return True if descents are made in float64 first."""
+    plain = problem.derivatives.name == "differences" and problem.loss.rho is None
+    if not plain or problem.box.bounded or problem.callback is not None:
+        return False
+    problem.function.try_doubles(x0)
+    return problem.function.takes_doubles
+
+
+class _Search:
+    """Attempts from a starting point; `steps` are all of theirs, `linear` what the last solves."""
+
+    def __init__(self, problem: Problem, x0: MDArray) -> None:
+        self._problem, self._x0 = problem, x0
+        self._noise = _measured(problem, x0)
+        self.steps = 0
+        self.linear: list[int] = []
+
+    def run(self, *, rough: bool) -> tuple[Outcome | None, bool]:
+        """Return the minimum that attempts find, in float64 if `rough`, or whether one is flat."""
+        problem = self._problem
+        for start, rule, linear, most in attempts(problem, self._x0, self._noise):
+            self.linear = linear
+            begin = start.to_numpy() if rough else start
+            descent = Descent(problem, begin, rule, linear, most)
+            before = self.steps
+            for point in descent:
+                self.steps = before + descent.steps
+                found = polish(problem, point, _free(problem, point))
+                if found is not None:
+                    return Outcome(CONVERGED, found, point, self.steps, linear), False
+            self.steps = before + descent.steps
+            if descent.steps < most and _is_valley(problem, descent.point):
+                return None, True
+        return None, False
+
+
 def first_point(problem: Problem, x: MDArray) -> Point:
     """Return the starting point, where no other was reached."""
-    unit, sizes = max(problem.unit, x.precision.eps), sizes_of(x)
-    r, jacobian = problem.derivatives.near(x, None, sizes, unit)
-    return Point(x, r, jacobian, problem.loss.cost(r, problem.function.scale), sizes)
+    return point_at(problem, x, sizes_of(x))
 
 
-def is_flat(problem: Problem, point: Point) -> bool:
-    """Return True if the gradient is zero as at a minimum, within the digits of a descent."""
-    r, a = leading(point.r), point.jacobian[:, _free(problem, point)]
-    if not np.isfinite(a).all():
-        return False
+def _is_flat(problem: Problem, point: Point) -> bool:
     weighted, _ = problem.loss.weights(point.r, problem.function.scale)
-    norms = norms_of(a) * float(np.sqrt(r @ r))
-    return bool(np.all(np.abs(a.T @ leading(weighted)) <= _FLAT_GRADIENT * norms))
+    a = point.jacobian[:, _free(problem, point)]
+    return is_flat(a, leading(point.r), leading(weighted))
 
 
 def _is_valley(problem: Problem, point: Point | None) -> bool:
     """Return True for a minimum that several parameters share: no start finds another."""
-    return point is not None and is_flat(problem, point) and dependent(point).size > 1
-
-
-def dependent(point: Point) -> np.ndarray:
-    """Return the parameters whose effects on the residuals cannot be told apart.
-
-    One alone has no effect; none are returned where the columns of the Jacobian are independent.
-    """
-    a = point.jacobian
-    norms = np.where((a == 0).all(axis=0), 0.0, norms_of(a))
-    effects = norms * point.sizes
-    zero = effects <= _DEPENDENT * float(np.max(effects, initial=0.0))
-    if not np.isfinite(norms).all():
-        return np.flatnonzero(~np.isfinite(norms))
-    if zero.any():
-        return np.flatnonzero(zero)[:1]
-    _, s, vh = np.linalg.svd(a / norms)
-    if len(s) == vh.shape[0] and s[-1] > _DEPENDENT * s[0]:
-        return np.zeros(0, dtype=int)
-    return np.flatnonzero(np.abs(vh[-1]) > 0.05 * np.max(np.abs(vh[-1])))
+    if point is None or not _is_flat(problem, point):
+        return False
+    return dependent(point.jacobian, point.sizes).size > 1
 
 
 def _measured(problem: Problem, x0: MDArray) -> Noise:
