@@ -292,7 +292,7 @@ def _inverse(operand: Operand, p: Block, checks: Checks, *, shifts: bool = False
     """
     xp = operand.backend.xp
     if operand.is_square:
-        return float_inverse(xp, p)
+        return float_inverse(operand.backend, p)
     gram = split.multiplied(operand.backend, turned(p), p)
     lower = _or_nan(xp, xp.linalg.cholesky, gram)
     regular = _is_regular(lower)
@@ -304,9 +304,12 @@ def _inverse(operand: Operand, p: Block, checks: Checks, *, shifts: bool = False
     return turned(_or_nan(xp, partial(inverse_of_lower, xp), lower))
 
 
-def float_inverse(xp: ModuleType, a: Block) -> Block:
-    """Return inverses of square float64 matrices, NaN for singular ones."""
-    return _or_nan(xp, xp.linalg.inv, a)
+def float_inverse(backend: Backend, a: Block) -> Block:
+    """Return inverses of square float64 matrices, not finite for singular ones."""
+    n, shape = a.shape[-1], a.shape
+    if a.size == n * n and tuning.factored_inverses_are_faster(backend, n):
+        return backend.invert_floats(a.reshape(n, n)).reshape(shape)
+    return _or_nan(backend.xp, backend.xp.linalg.inv, a)
 
 
 def _inverse_nearby(operand: Operand, p: Block, checks: Checks) -> Block:

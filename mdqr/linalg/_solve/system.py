@@ -153,9 +153,9 @@ class System:
 
     @cached_property
     def float_inverse(self) -> Block:
-        """An inverse in float64 of square matrices, NaN for singular ones."""
-        xp = self.backend.xp
-        return float_inverse(xp, to_native(xp, self.a, self.kind.is_complex))
+        """An inverse in float64 of square matrices, not finite for singular ones."""
+        native = to_native(self.backend.xp, self.a, self.kind.is_complex)
+        return float_inverse(self.backend, native)
 
     @cached_property
     def triangle(self) -> Triangle:

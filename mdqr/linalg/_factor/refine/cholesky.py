@@ -17,19 +17,21 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.refine.products import (
+    Digits,
     Patterns,
     bits_of_entries,
     block_of,
+    difference,
+    digits_of_sweep,
     eps_of,
-    formed,
     held,
     is_within,
-    kind_of_sweep,
     square_of_norm,
     times,
     with_adjoint,
 )
 from mdqr.linalg._products.exact.plan import MOST_TERMS
+from mdqr.linalg._products.exact.product import is_within_range
 from mdqr.linalg._shared.checks import fetch
 
 _U = 2.0**-53
@@ -68,17 +70,17 @@ def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Block | None
     if n > MOST_TERMS:
         return None
     with np.errstate(all="ignore"):
-        sweeps, before = Sweeps.of(backend, a, kind, 0), inf
+        sweeps, before = Sweeps.of(backend, a, kind, 0), 1.0 / _GAIN
         if sweeps is None:
             return None
         c, full = sweeps.start(), bits_of_entries(kind)
         for _ in range(_MOST_SWEEPS):
-            high = kind_of_sweep(before, kind)
-            found = sweeps.measured(c, high)
+            digits = digits_of_sweep(before, kind)
+            found = sweeps.measured(c, digits)
             if found is None:
                 return None
             gains = found.size <= _GAIN * before
-            if high == kind and (found.size <= _NEAR * eps or not gains):
+            if digits.bits == full and (found.size <= _NEAR * eps or not gains):
                 # The last sweep may leave less than another one would be worth.
                 most = min(bound, (n + 8) * eps) if gains else bound
                 pair = found.r, found.r
@@ -86,7 +88,7 @@ def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Block | None
                     return c
             if not gains:
                 return None
-            before = found.size
+            before = max(found.size, digits.least)
             c = sweeps.corrected(c, found)
     return None
 
@@ -143,26 +145,24 @@ class Sweeps:
         block = block_of(self.first, self.low)
         return planes.widen(block, self.kind.is_complex, self.kind.limbs)
 
-    def measured(self, r: Block, high: Kind | None = None) -> Measured | None:
-        """Return the correction of R and a bound of S; None where entries are not finite.
+    def measured(self, r: Block, digits: Digits | None = None) -> Measured | None:
+        """Return the correction of R and a bound of S; None where numbers are out of range.
 
-        E has the limbs of `high`, by default of R: with fewer the bound means nothing.
+        E has so many digits, by default those of entries of R: with fewer the bound means nothing.
         """
-        backend, low, high = self.backend, self.low, high or self.kind
-        field, (gram, r) = (
-            low.is_complex,
-            (planes.first_limbs(x, low.is_complex, high.limbs) for x in (self.gram, r)),
-        )
-        options: dict[str, Any] = {"kind": high, "conj_a": True, "shape": "gram"}
-        options["bits"] = bits_of_entries(high)
-        e = formed(backend, r.swapaxes(-1, -2), r, c=gram, **options)
-        if e is None:
-            return None
+        backend, low, field = self.backend, self.low, self.kind.is_complex
+        bits, high = digits or Digits(bits_of_entries(self.kind), self.kind)
+        gram, r = (planes.first_limbs(x, field, high.limbs) for x in (self.gram, r))
+        options: dict[str, Any] = {"kind": high, "conj_a": True, "shape": "gram", "bits": bits}
+        e, words = difference(backend, gram, r.swapaxes(-1, -2), r, **options)
         first = to_native(backend.xp, r, field)
         operands = held(backend, e, low), self.inverse, first
         key = "sweep of Cholesky", field
         e, change, squares = backend.recorded(key, operands, _corrections)
-        norms = [float(square) ** 0.5 + _LOST for square in fetch(squares)[0]]
+        found, seen = fetch(squares, words)
+        if not is_within_range(seen):
+            return None
+        norms = [float(square) ** 0.5 + _LOST for square in found]
         return Measured(e, change, first, norms[1], self._left(*norms))
 
     def _left(self, e: float, f: float, stale: float, x: float, r: float) -> float:
