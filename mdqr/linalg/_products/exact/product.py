@@ -127,9 +127,9 @@ def multiply(
     too small relative to their row and column for that, where one is not finite, and where the bits
     cut off could overflow. If `whole`, False also where any bit is cut off. The shape is "gram"
     where `b` is `a` transposed, "triangular" where `b` is an upper triangle, "triangles" where `a`
-    is one too, and "factors" where `a` is a lower one; of "gram" and "triangles" what lies below the diagonal of `out`, some panels
-    aside, is left as it is. `report` hears how many columns are done. Rows of a "full" product are
-    shared with other `devices`, by their numbers.
+    is one too, and "factors" where `a` is a lower one; of "gram" and "triangles" what lies below
+    the diagonal of `out`, some panels aside, is left as it is. `report` hears how many columns are
+    done. Rows of a "full" product are shared with other `devices`, by their numbers.
     """
     if devices and shape != "full":
         raise ValueError(f'devices share in products of the shape "full"; got {shown(shape)}')
