@@ -250,10 +250,13 @@ def test_differences_that_nobody_looks_at(multiple, dtype, rng):
     options = {"kind": kind, "c": c._block, "out": out, "bits": bits}
     words = product.multiply_unseen(HOST, a._block, b._block, **options)
     assert product.is_within_range(words)
-    error = (Exact.of(MDArray(out)) - (Exact.of(c) - Exact.of(a) @ Exact.of(b))).moduli()
+    error = (
+        Exact.of(MDArray._wrap(out, multiple, kind.is_complex))
+        - (Exact.of(c) - Exact.of(a) @ Exact.of(b))
+    ).moduli()
     sizes = np.outer(abs(a).to_numpy().max(axis=1), abs(b).to_numpy().max(axis=0))
     most = (80 * 2.0**-bits + 4 * multiple.eps) * (sizes + abs(c).to_numpy())
-    assert error.within(Fraction(1), Exact.of(mdqr.array(most)))
+    assert error.within(Fraction(1), Exact.of(mdqr.array(most, precision=mdqr.d)))
 
 
 @pytest.mark.parametrize("entry", [np.inf, np.nan, 2.0**700])
