@@ -312,6 +312,23 @@ def float_inverse(backend: Backend, a: Block) -> Block:
     return _or_nan(backend.xp, backend.xp.linalg.inv, a)
 
 
+def float_inverse_of_r(backend: Backend, a: Block) -> Block | None:
+    """Return the inverse of R of one float64 matrix ``(m, n)``, by its Gram matrix, or None.
+
+    The Gram matrix of one that is not regular is not definite, or leaves too much.
+    """
+    (gram,) = backend.recorded(("gram", a.dtype.char), (a,), _gram)
+    try:
+        lower = backend.xp.linalg.cholesky(gram)
+    except np.linalg.LinAlgError:
+        return None
+    return backend.invert_triangle(turned(lower))
+
+
+def _gram(backend: Backend, a: Block) -> list[Block]:
+    return [split.multiplied(backend, turned(a), a)]
+
+
 def _inverse_nearby(operand: Operand, p: Block, checks: Checks) -> Block:
     """Return inverses in float64 of matrices near those that are singular to it."""
     size = scaling.largest(operand.backend.xp.abs(p), (-2, -1), 0.0, keepdims=True)
