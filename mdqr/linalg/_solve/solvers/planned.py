@@ -1,9 +1,9 @@
 """Systems on a device, by steps that are planned before the first one.
 
 From ``I - X A`` for a float64 inverse X, or ``I - (A X)^H (A X)`` for one of R, and a condition,
-follow numbers of steps and limbs. The steps, the last rounding and the proven bounds are one piece of work that depends on these numbers
-alone: a device is waited for once before it and once behind it, and may record it. Where bounds do
-not show all digits, the ladder looks after each step.
+follow numbers of steps and limbs. The steps, the last rounding and the proven bounds are one piece
+of work that depends on these numbers alone: a device is waited for once before it and once behind
+it, and may record it. Where bounds do not show all digits, the ladder looks after each step.
 """
 
 from __future__ import annotations
