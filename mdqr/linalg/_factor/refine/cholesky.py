@@ -7,6 +7,7 @@ of the condition. The remainder is ``S = C^-H (A - C^H C) C^-1``.
 
 from __future__ import annotations
 
+from functools import partial
 from math import inf
 from typing import Any, NamedTuple
 
@@ -157,8 +158,10 @@ class Sweeps:
         e, words = difference(backend, gram, r.swapaxes(-1, -2), r, **options)
         first = to_native(backend.xp, r, field)
         operands = held(backend, e, low), self.inverse, first
-        key = "sweep of Cholesky", field
-        e, change, squares = backend.recorded(key, operands, _corrections)
+        # A bound of S is worth its products only where it counts.
+        work = partial(_corrections, is_bounded=digits is None)
+        key = "sweep of Cholesky", field, digits is None
+        e, change, squares = backend.recorded(key, operands, work)
         found, seen = fetch(squares, words)
         if not is_within_range(seen):
             return None
@@ -184,20 +187,27 @@ class Sweeps:
         return self.backend.binary("add", r, change, kind=self.kind)
 
 
-def _corrections(backend: Backend, e: Block, x: Block, r: Block) -> list[Block]:
+def _corrections(
+    backend: Backend, e: Block, x: Block, r: Block, *, is_bounded: bool
+) -> list[Block]:
     """Return all of E, of which the upper part is given, the change of R, and squares of norms.
 
-    Those of E, F, ``I - X R``, X and R.
+    Those of E, F, at most twice as large, ``I - X R``, X and R; of F alone, and else infinite, if S
+    is not bounded.
     """
     low = Kind(1, r.dtype.kind == "c")
     patterns = Patterns.of(backend, len(r), low.is_complex)
     e = with_adjoint(backend, patterns.half_upper(backend, e.copy(), low), low)
     f = times(backend, e, x, kind=low, shape="triangular")
-    f = times(backend, x.swapaxes(-1, -2), f, kind=low, conj_a=True)
-    one = patterns.identity(low)
-    stale = times(backend, x, r, kind=low, c=one, shape="triangles")
-    squares = backend.xp.zeros(5)
-    for place, each in enumerate((e, f, stale, x, r)):
-        square_of_norm(backend, each, low, squares[place, ...])
+    # What lies below the diagonal is not wanted, and terms beyond the rows are zeros.
+    f = times(backend, x.swapaxes(-1, -2), f, kind=low, conj_a=True, shape="triangles")
     t = patterns.half_upper(backend, f, low)
+    squares = backend.xp.full(5, np.inf)
+    # norm(F)^2 is at most 4 norm(T)^2.
+    square_of_norm(backend, 2.0 * t, low, squares[1, ...])
+    if is_bounded:
+        one = patterns.identity(low)
+        stale = times(backend, x, r, kind=low, c=one, shape="triangles")
+        for place, each in ((0, e), (2, stale), (3, x), (4, r)):
+            square_of_norm(backend, each, low, squares[place, ...])
     return [e, times(backend, t, r, kind=low, shape="triangles"), squares]

@@ -152,8 +152,11 @@ def _corrections(
 ) -> list[Block]:
     """Return the changes of L and U, and the square of the norm of F."""
     low, xp = Kind(1, e.dtype.kind == "c"), backend.xp
-    f = times(backend, times(backend, x, e, kind=low), y, kind=low)
+    # Lower triangles are the left operands of products with upper ones, transposed.
+    turned = times(backend, e.T, x.T, kind=low, shape="triangular")
+    f = times(backend, turned.T, y, kind=low, shape="triangular")
     square = xp.zeros(1)
     square_of_norm(backend, f, low, square[0, ...])
-    below = times(backend, lower, xp.tril(f, -1), kind=low)
-    return [below, times(backend, xp.triu(f), upper, kind=low), square]
+    below = times(backend, xp.tril(f, -1).T, lower.T, kind=low, shape="triangles")
+    above = times(backend, xp.triu(f), upper, kind=low, shape="triangles")
+    return [xp.ascontiguousarray(below.T), above, square]
