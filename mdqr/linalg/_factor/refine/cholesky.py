@@ -22,13 +22,13 @@ from mdqr.linalg._factor.refine.products import (
     Patterns,
     bits_of_entries,
     block_of,
-    difference,
     digits_of_sweep,
     eps_of,
     held,
     is_within,
     square_of_norm,
     times,
+    unseen,
     with_adjoint,
 )
 from mdqr.linalg._products.exact.plan import MOST_TERMS
@@ -155,7 +155,7 @@ class Sweeps:
         bits, high = digits or Digits(bits_of_entries(self.kind), self.kind)
         gram, r = (planes.first_limbs(x, field, high.limbs) for x in (self.gram, r))
         options: dict[str, Any] = {"kind": high, "conj_a": True, "shape": "gram", "bits": bits}
-        e, words = difference(backend, gram, r.swapaxes(-1, -2), r, **options)
+        e, words = unseen(backend, r.swapaxes(-1, -2), r, c=gram, **options)
         first = to_native(backend.xp, r, field)
         operands = held(backend, e, low), self.inverse, first
         # A bound of S is worth its products only where it counts.

@@ -7,7 +7,7 @@ adds 53 bits less the bits of the condition. P belongs to the float64 factors.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,12 +19,12 @@ from mdqr.linalg._factor.refine.products import (
     Digits,
     bits_of_entries,
     block_of,
-    difference,
     digits_of_sweep,
     eps_of,
     is_within,
     square_of_norm,
     times,
+    unseen,
 )
 from mdqr.linalg._products.exact.plan import MOST_TERMS
 from mdqr.linalg._products.exact.product import is_within_range
@@ -128,8 +128,9 @@ class _Sweeps:
     def measured(self, lower: Block, upper: Block, digits: Digits) -> _Measured | None:
         """Return E, of so many digits, and corrections; None where they are beyond."""
         backend, (bits, kind), field = self.backend, digits, self.kind.is_complex
-        operands = (planes.first_limbs(x, field, kind.limbs) for x in (self.a, lower, upper))
-        found, words = difference(backend, *operands, kind=kind, bits=bits, shape="factors")
+        a, left, right = (planes.first_limbs(x, field, kind.limbs) for x in (self.a, lower, upper))
+        options: dict[str, Any] = {"kind": kind, "bits": bits, "shape": "factors"}
+        found, words = unseen(backend, left, right, c=a, **options)
         e = to_native(backend.xp, found, field)
         parts = e, self.x, self.y, self.lower, self.upper
         *changes, square = backend.recorded(("sweep of LU", field), parts, _corrections)

@@ -118,22 +118,23 @@ def formed(
     return out
 
 
-def difference(
+def unseen(
     backend: Backend,
-    c: Block,
     x: Block,
     y: Block,
     *,
     kind: Kind,
-    bits: int,
+    bits: int | None = None,
     conj_a: bool = False,
+    c: Block | None = None,
     shape: Shape = "full",
 ) -> tuple[Block, Block]:
-    """Return ``c - x y`` of finite matrices as `formed` does, which is not waited for.
+    """Return what `formed` does of finite matrices, and is not waited for.
 
     Returned is also what `is_within_range` reads. There are at most `MOST_TERMS` terms.
     """
     out = _new(backend, kind, (int(x.shape[-2]), int(y.shape[-1])), shape)
+    bits = ceil(-log2(eps_of(kind))) if bits is None else bits
     bits += int(x.shape[-1]).bit_length() + 2 + kind.is_complex
     options: dict[str, Any] = {"kind": kind, "conj_a": conj_a, "c": c, "out": out, "shape": shape}
     exact_backend = cast(ExactProducts, backend)

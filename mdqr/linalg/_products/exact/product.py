@@ -159,12 +159,12 @@ def multiply_unseen(
     *,
     kind: Kind,
     conj_a: bool = False,
-    c: Block,
+    c: Block | None = None,
     out: Block,
     bits: int,
     shape: Shape = "full",
 ) -> Block:
-    """Write ``c - a @ b`` of two matrices to `out`, without a look at them.
+    """Write ``a @ b``, or ``c - a @ b``, of two matrices to `out`, without a look at them.
 
     Numbers, which have to be finite, become integers of so many bits whether they need them or not.
     Returned are the words of `Extents`: what `out` has is right where `is_within_range` says so.
@@ -172,7 +172,7 @@ def multiply_unseen(
     pair = a, b.swapaxes(-1, -2)
     exponents, words = scanned(backend, pair, kind.is_complex)
     integers = integers_of((bits + 1, bits + 1), bits, int(a.shape[-1]), kind)
-    form = _Form(integers, kind, conj_a, True, shape)
+    form = _Form(integers, kind, conj_a, c is not None, shape)
     form.repeat(backend, *pair, *exponents, None, None, c, out)
     return words
 
