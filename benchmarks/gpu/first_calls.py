@@ -14,8 +14,9 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 # A function, and the shapes of its operands.
@@ -32,6 +33,7 @@ CALLS: dict[str, tuple[str, list[tuple[int, ...]]]] = {
     "cholesky": ("cholesky", [(512, 512)]),
     "eigh": ("eigh", [(256, 256)]),
     "svd": ("svd", [(256, 256)]),
+    "curve_fit": ("curve_fit", []),
 }
 RECORDED = [("dd", "real"), ("qd", "real"), ("od", "real"), ("qd", "complex")]
 TIMED = ["matmul:qd", "qr:qd", "lstsq:qd", "solve:qd", "eigh:qd", "svd:qd", "qr:od", "lstsq:dd"]
@@ -63,39 +65,50 @@ class Compiled:
 def measure(call: str, precision: str, field: str) -> dict[str, Any]:
     """Make one call, and return what it took and compiled."""
     import cupy
-    import numpy as np
 
-    import mdqr
     from mdqr._backend.cuda.backend import backend
     from mdqr._backend.cuda.runtime import calls
     from mdqr._backend.cuda.runtime.kernels import CupyKernels
 
     cupy.zeros(3).sum()  # the context, whose start is no matter of mdqr
-    name, shapes = CALLS[call]
-    function = name.removesuffix("_small")
-    rng = np.random.default_rng(1)
-    dtype = complex if field == "complex" else float
-    given = [mdqr.random.normal(s, precision=precision, rng=rng, dtype=dtype) for s in shapes]
-    if function in ("eigh", "cholesky"):
-        given = [given[0] + given[0].mT.conj()]
-    if function == "cholesky":
-        given = [given[0] + 100 * mdqr.eye(shapes[0][0], precision=precision)]
-    given = [x.to_device("cuda") for x in given]
+    work = prepared(call, precision, complex if field == "complex" else float)
     noted = Compiled(cupy)
     cupy.cuda.Device().synchronize()
     begin = time.perf_counter()
-    getattr(mdqr.linalg, function)(*given)
+    work()
     cupy.cuda.Device().synchronize()
     took = time.perf_counter() - begin
     begin = time.perf_counter()
-    getattr(mdqr.linalg, function)(*given)
+    work()
     cupy.cuda.Device().synchronize()
     again = time.perf_counter() - begin
     kernels = backend().kernels
     assert isinstance(kernels, CupyKernels)
     used = sorted(map(calls.name_of, kernels.launched))
     return {"seconds": took, "again": again, "cupy": noted.kernels, "modules": used,
-            "function": name}  # fmt: skip
+            "function": CALLS[call][0]}  # fmt: skip
+
+
+def prepared(call: str, precision: str, dtype: type) -> Callable[[], Any]:
+    """Return a call with its operands on the device."""
+    import numpy as np
+
+    import mdqr
+    from benchmarks.gpu import fits
+    from mdqr._precision import as_precision
+
+    name, shapes = CALLS[call]
+    function = name.removesuffix("_small")
+    if function == "curve_fit":
+        p = as_precision(precision)
+        return partial(fits.fits, "MGH10", *fits.data_of("MGH10", 20, p, "cuda"), p)
+    rng = np.random.default_rng(1)
+    given = [mdqr.random.normal(s, precision=precision, rng=rng, dtype=dtype) for s in shapes]
+    if function in ("eigh", "cholesky"):
+        given = [given[0] + given[0].mT.conj()]
+    if function == "cholesky":
+        given = [given[0] + 100 * mdqr.eye(shapes[0][0], precision=precision)]
+    return partial(getattr(mdqr.linalg, function), *(x.to_device("cuda") for x in given))
 
 
 def in_new_process(call: str, precision: str, field: str, caches: str) -> dict[str, Any]:
@@ -128,7 +141,12 @@ def record(seconds: float) -> Iterator[str]:
                 return call, precision, field, {"error": "not reached"}
             return call, precision, field, in_new_process(call, precision, field, caches)
 
-        jobs = [pool.submit(one, call, *kind) for kind in RECORDED for call in CALLS]
+        jobs = [
+            pool.submit(one, call, *kind)
+            for kind in RECORDED
+            for call in CALLS
+            if call != "curve_fit" or kind[1] == "real"
+        ]
         for job in jobs:
             call, precision, field, found = job.result()
             if "error" in found:

@@ -248,3 +248,11 @@ def unfolded(found: SmallSolution, batch: Shape, kind: Kind) -> SmallSolution:
         v.reshape(batch) for v in (found.condition, found.steps, found.status)
     )
     return SmallSolution(x, error, condition, steps, status, rest)
+
+
+def order_of(swaps: np.ndarray, rows: int) -> np.ndarray:
+    """Return the order of `rows` after interchanges, of row i with row ``swaps[i]``, int64."""
+    places = list(range(rows))
+    for i, place in enumerate(swaps.tolist()):
+        places[i], places[place] = places[place], places[i]
+    return np.array(places, dtype=np.int64)

@@ -513,10 +513,18 @@ class Backend(Protocol):
         """
         ...
 
-    def lu_floats(self, a: Block) -> tuple[Block, Block]:
-        """Return L and U of a float64 or complex128 matrix ``(n, n)``, and interchanges, int64.
+    def lu_floats(self, a: Block) -> FloatFactors:
+        """Return L and U of a float64 or complex128 matrix ``(n, n)``."""
+        ...
 
-        In LAPACK's storage; row i was interchanged with row ``swaps[i]``, for i = 0, 1, ...
+    def invert_factors(self, packed: Block) -> tuple[Block, Block]:
+        """Return the inverses of L and of U from `lu_floats`; not finite where one is singular."""
+        ...
+
+    def invert_floats(self, a: Block) -> Block:
+        """Return the inverse of a float64 or complex128 matrix ``(n, n)``.
+
+        Not finite where it is singular.
         """
         ...
 
@@ -540,6 +548,17 @@ class Backend(Protocol):
         `lu_panel`.
         """
         ...
+
+
+class FloatFactors(NamedTuple):
+    """L and U of a float64 matrix in LAPACK's storage, interchanges, the order of its rows.
+
+    Row i was interchanged with row ``swaps[i]``, for i = 0, 1, ...; both are int64.
+    """
+
+    packed: Block
+    swaps: Block
+    order: Block
 
 
 class SmallSolution(NamedTuple):

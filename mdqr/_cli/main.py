@@ -9,13 +9,14 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
+from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import numpy as np
 
 import mdqr
 from mdqr._backend.cuda.runtime import cubins
-from mdqr._backend.cuda.runtime.ahead import compile_kernels
+from mdqr._backend.cuda.runtime.ahead import compile_kernels, unpack_kernels
 from mdqr._cli import curve as fit_command
 from mdqr._cli import curve_report
 from mdqr._cli import options as lstsq_options
@@ -182,6 +183,18 @@ def _add_compile(commands: Any) -> None:
         action="append",
         help="of the results, may be given several times; default: all",
     )
+    parser.add_argument(
+        "--archive",
+        metavar="FILE",
+        type=Path,
+        help="write the kernels to this .tar.xz file, too, for other machines",
+    )
+    parser.add_argument(
+        "--unpack",
+        metavar="FILE",
+        type=Path,
+        help="compile nothing, and take the kernels of such a file",
+    )
 
 
 def _info(options: argparse.Namespace) -> int:
@@ -266,10 +279,18 @@ def _solve(options: argparse.Namespace) -> int:
 
 def _compile(options: argparse.Namespace) -> int:
     limbs = {as_precision(name).limbs for name in options.precision or ()}
-    with Bar() as bar:
-        made, there = compile_kernels(options.functions, limbs, options.device, bar)
+    if options.unpack is not None:
+        if options.functions or limbs or options.archive:
+            raise ValueError("--unpack takes all kernels of a file, and --device alone beside it")
+        done, (made, there) = "unpacked", unpack_kernels(options.unpack, options.device)
+    else:
+        with Bar() as bar:
+            made, there = compile_kernels(
+                options.functions, limbs, options.device, bar, options.archive
+            )
+        done = "compiled"
     folder = printable(str(cubins.folder()))
-    _say(f"{made} kernels compiled, {there} were there: {folder}\n", sys.stdout)
+    _say(f"{made} kernels {done}, {there} were there: {folder}\n", sys.stdout)
     return 0
 
 

@@ -280,6 +280,18 @@ def test_kernels_are_compiled_for_an_architecture(run, monkeypatch, tmp_path):
     assert asked[1][1] == "sm_90"
 
 
+def test_archives_of_kernels_are_unpacked_alone(run, monkeypatch, tmp_path):
+    asked, file = [], tmp_path / "kernels.tar.xz"
+    monkeypatch.setattr(main, "unpack_kernels", lambda *given: asked.append(given) or (3, 1))
+    code, out, _ = run("compile", "--unpack", str(file), "--device", "sm_90")
+    assert (code, asked) == (0, [(file, "sm_90")])
+    assert out.startswith("3 kernels unpacked, 1 were there: ")
+    for more in (["qr"], ["--precision", "dd"], ["--archive", "x"]):
+        code, _, err = run("compile", "--unpack", str(file), *more)
+        assert code == 2
+        assert "--device alone" in err
+
+
 def test_kernels_of_no_function_and_no_device(run, no_cupy):
     code, _, err = run("compile", "sqrt")
     assert code == 2

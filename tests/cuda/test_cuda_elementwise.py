@@ -83,6 +83,31 @@ def test_renormalize_as_on_the_host(cuda, backend, op, precision, dtype, rng):
         assert_same(cuda.unary(op, x, kind=Kind(limbs, is_complex)), expected)
 
 
+@pytest.mark.parametrize(("op", "precision", "dtype"), cases(["renormalize"]))
+def test_sums_of_numbers_and_corrections(cuda, backend, op, precision, dtype, rng):
+    """A number, one below it that may reach its last bit or half of it, and what rounding left."""
+    limbs, is_complex, count = precision.limbs, dtype is complex, 2000
+    planes = (2, limbs, count) if is_complex else (limbs, count)
+    kind, grades = Kind(limbs, is_complex), 2.0 ** -(53.0 * np.arange(limbs))[:, None]
+    x = backend.unary(op, rng.standard_normal(planes) * grades, kind=kind)
+    below = 2.0 ** (-53.0 * limbs + rng.integers(-60, 60, count))
+    low = rng.standard_normal(planes) * grades * below
+    half = np.spacing(x[..., -1, :]) * rng.choice([0.5, -0.5, 1.0, 0.25], count)
+    low[..., 0, ::2] = half[..., ::2]
+    low[..., 1:, ::4] = 0.0
+    low[..., -1, ::8] = rng.choice([-1.0, 1.0], low[..., -1, ::8].shape) * 2.0**-1074
+    x[..., ::16] = 2.0 ** rng.integers(-3, 3) * (np.arange(limbs) == 0)[:, None]
+    axis = int(is_complex)
+    terms = np.concatenate([x, low], axis=axis)
+    whole = backend.unary(op, terms, kind=kind)
+    assert_same(cuda.unary(op, terms, kind=kind), whole)
+    rest, one = np.concatenate([terms, -whole], axis=axis), Kind(1, is_complex)
+    assert_same(cuda.unary(op, rest, kind=one), backend.unary(op, rest, kind=one))
+    for value in (np.inf, -np.inf, np.nan, 1.7e308, -0.0):
+        few = np.full((*planes[:-1], 3), value)
+        assert_same(cuda.unary(op, few, kind=kind), backend.unary(op, few, kind=kind))
+
+
 # Views of values.
 VIEWS = {
     "transposed": lambda x: x.swapaxes(-1, -2),

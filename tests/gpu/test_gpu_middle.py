@@ -8,7 +8,9 @@ import pytest
 
 import mdqr
 from mdqr import linalg
-from mdqr.linalg import solve
+from mdqr._backend import for_block
+from mdqr._backend.blocks import order_of
+from mdqr.linalg import lstsq, solve
 from mdqr.linalg._solve import choose
 from mdqr.testing import assert_close
 
@@ -38,6 +40,43 @@ def test_systems_that_come_again(multiple, dtype, columns, rng, monkeypatch):
     a[3, 4] = np.nan
     with pytest.raises(np.linalg.LinAlgError, match="row 3, column 4 of a is NaN"):
         solve(a, b)
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_least_squares_that_come_again(multiple, dtype, columns, rng, monkeypatch):
+    seen, find = [], choose.planned.solve
+
+    def planned(problem):
+        seen.append(find(problem))
+        return seen[-1]
+
+    monkeypatch.setattr(choose.planned, "solve", planned)
+    options = {"precision": multiple, "dtype": dtype, "rng": rng, "device": cases.DEVICE}
+    for _ in range(2):
+        a, b = (mdqr.random.normal((300, k), **options) for k in (120, columns))
+        found = [lstsq(a, b) for _ in range(4)]
+        wanted = lstsq(a.to_device("cpu"), b.to_device("cpu"))
+        for each in found:
+            assert_close(each.x.to_device("cpu"), wanted.x, ulps=1)
+            assert_close(each.residuals.to_device("cpu"), wanted.residuals, ulps=16)
+            assert each.info.digits.min() >= multiple.digits - 1
+    assert [answer is None for answer in seen] == 2 * [False, False, False, False, True]
+
+
+@pytest.mark.parametrize("n", [1, 31, 100, 700])
+def test_inverses_of_float64_matrices(dtype, n, rng):
+    """Of triangles, whatever lies below them, and of a matrix with interchanges."""
+    backend = for_block(mdqr.zeros(1, precision=mdqr.dd, device=cases.DEVICE)._block)
+    a = rng.standard_normal((n, n)) + (1j * rng.standard_normal((n, n)) if dtype is complex else 0)
+    r = np.triu(a, 1) / n + 2 * np.eye(n)
+    x = backend.invert_triangle(backend.xp.asarray(r + np.tril(a, -1))).get()
+    assert np.abs(x @ r - np.eye(n)).max() <= 100 * n * 2.0**-53
+    y = backend.invert_floats(backend.xp.asarray(a)).get()
+    assert np.abs(y @ a - np.eye(n)).max() <= 100 * n * 2.0**-53 * np.linalg.cond(a)
+    packed, swaps, order = (part.get() for part in backend.lu_floats(backend.xp.asarray(a)))
+    np.testing.assert_array_equal(order, order_of(swaps, n))
+    lower = np.tril(packed, -1) + np.eye(n)
+    assert np.abs(lower @ np.triu(packed) - a[order]).max() <= 100 * n * 2.0**-53 * np.abs(a).max()
 
 
 def test_factors_and_inverses_of_middle_orders(multiple, dtype, rng):

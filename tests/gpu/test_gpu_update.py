@@ -88,10 +88,11 @@ def test_r_alone(precision, dtype, rng):
 @pytest.mark.parametrize("check", [True, False])
 def test_readings_of_the_device(multiple, check, rng, monkeypatch):
     """One transfer at the end, and one where directions leave a thin Q; or none."""
-    a = draw((60, 40), multiple, float, rng)
+    # Directions that keep most of their length need no second pass.
+    a = draw((300, 20), multiple, float, rng)
     Q, R = qr(a)
     fetched = []
-    u = draw((5, 40), multiple, float, rng)
+    u = draw((5, 20), multiple, float, rng)
 
     host_block = checks.host_block
     monkeypatch.setattr(checks, "host_block", lambda x: fetched.append(x.shape) or host_block(x))

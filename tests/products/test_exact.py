@@ -9,12 +9,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from exact_limbs import greedy
+from exact_matrices import Exact
 from exact_matrices import product as integer_product
 from exact_product_cases import HOST, MULTIPLES, auto, full
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mdqr
+from mdqr._array.array import MDArray
 from mdqr._backend import workspace
 from mdqr._limbs.planes import Kind
 from mdqr.linalg import matmul
@@ -223,11 +225,13 @@ def test_upper_triangle_of_a_product_with_the_transpose(
 
 @pytest.mark.parametrize("order", [1, 65, 300])
 @pytest.mark.parametrize("bound", [None, 2**20, 2**12], ids=str)
-@pytest.mark.parametrize("shape", ["triangular", "triangles"])
+@pytest.mark.parametrize("shape", ["triangular", "triangles", "factors"])
 def test_products_with_an_upper_triangle(dtype, order, bound, shape, monkeypatch, rng):
     kind = Kind(2, dtype is complex)
     b = mdqr.triu(full((order, order), mdqr.dd, dtype, rng))._block
     a = b if shape == "triangles" else full((70, order), mdqr.dd, dtype, rng)._block
+    if shape == "factors":
+        a = b.swapaxes(-1, -2)
     c = full((a.shape[-2], order), mdqr.dd, dtype, rng)._block
     options = {"kind": kind, "c": c, "subtract": True, "bits": 111}
     whole, found = (kind.zeros(np, (a.shape[-2], order)) for _ in range(2))
@@ -236,6 +240,32 @@ def test_products_with_an_upper_triangle(dtype, order, bound, shape, monkeypatch
     assert product.multiply(HOST, a, b, out=found, shape=shape, **options)
     upper = np.triu if shape == "triangles" else np.asarray
     np.testing.assert_array_equal(upper(found), upper(whole))
+
+
+def test_differences_that_nobody_looks_at(multiple, dtype, rng):
+    """Within their bits of the largest entries of rows and columns, of short and long numbers."""
+    kind, bits = Kind(multiple.limbs, dtype is complex), 90
+    a, b = full((40, 20), mdqr.dd, dtype, rng), full((20, 40), mdqr.d, dtype, rng)
+    c, out = full((40, 40), multiple, dtype, rng), kind.zeros(np, (40, 40))
+    options = {"kind": kind, "c": c._block, "out": out, "bits": bits}
+    words = product.multiply_unseen(HOST, a._block, b._block, **options)
+    assert product.is_within_range(words)
+    error = (
+        Exact.of(MDArray._wrap(out, multiple, kind.is_complex))
+        - (Exact.of(c) - Exact.of(a) @ Exact.of(b))
+    ).moduli()
+    sizes = np.outer(abs(a).to_numpy().max(axis=1), abs(b).to_numpy().max(axis=0))
+    most = (80 * 2.0**-bits + 4 * multiple.eps) * (sizes + abs(c).to_numpy())
+    assert error.within(Fraction(1), Exact.of(mdqr.array(most, precision=mdqr.d)))
+
+
+@pytest.mark.parametrize("entry", [np.inf, np.nan, 2.0**700])
+def test_what_is_out_of_range_shows(entry):
+    kind, a = Kind(2, False), np.full((2, 3, 3), 0.5)
+    a[1] = 0.0
+    a[0, 1, 1] = entry
+    options = {"kind": kind, "c": a, "out": a.copy(), "bits": 90}
+    assert not product.is_within_range(product.multiply_unseen(HOST, a, a, **options))
 
 
 def test_residues_of_one_operand_are_formed_once(monkeypatch, rng):

@@ -19,6 +19,7 @@ from mdqr._backend.blocks import (
     float_matmul,
     from_native,
     matrices,
+    order_of,
     real_abs,
     reflect,
     reflections,
@@ -31,7 +32,7 @@ from mdqr._backend.host.balance import Balance
 from mdqr._backend.host.exact import Buffers, ExactProducts
 from mdqr._backend.host.paths import Paths
 from mdqr._backend.host.series import SeriesOrders
-from mdqr._backend.protocol import MOST_COLUMNS, PanelOut, SmallSolution
+from mdqr._backend.protocol import MOST_COLUMNS, FloatFactors, PanelOut, SmallSolution
 from mdqr._backend.sources import check_digests, kernels_folder
 from mdqr._limbs.planes import (
     Kind,
@@ -375,20 +376,30 @@ class HostBackend(Balance, ExactProducts, Paths, SeriesOrders):
         return out.reshape(kind.planes((*batch, *b.shape[-2:])))
 
     def invert_triangle(self, r: NDArray[Any]) -> NDArray[Any]:
-        """Return the inverse of an upper triangle: its own LU, so that nothing is eliminated."""
+        """Return the inverse of a matrix: an upper triangle is its own U."""
         try:
             found: NDArray[Any] = np.linalg.inv(r)
         except np.linalg.LinAlgError:
             return np.full_like(r, np.nan)
         return found
 
-    def lu_floats(self, a: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return L and U of a float64 or complex128 matrix, and interchanges."""
+    def lu_floats(self, a: NDArray[Any]) -> FloatFactors:
+        """Return L and U of a float64 or complex128 matrix."""
         is_complex, n = a.dtype.kind == "c", len(a)
         block = from_native(np, a, is_complex)[..., None, :, :].copy()
         swaps = np.zeros((1, n), dtype=np.int64)
         self.lu_panel(block, swaps, 0, n, kind=Kind(1, is_complex))
-        return to_native(np, block[..., 0, :, :], is_complex), swaps[0]
+        packed = to_native(np, block[..., 0, :, :], is_complex)
+        return FloatFactors(packed, swaps[0], order_of(swaps[0], n))
+
+    def invert_factors(self, packed: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the inverses of L and of U."""
+        lower = np.tril(packed, -1) + np.eye(len(packed), dtype=packed.dtype)
+        return self.invert_triangle(lower.T).T, self.invert_triangle(np.triu(packed))
+
+    def invert_floats(self, a: NDArray[Any]) -> NDArray[Any]:
+        """Return the inverse of a matrix."""
+        return self.invert_triangle(a)
 
     def lu_panel(
         self, a: Block, places: NDArray[np.int64], first: int, last: int, *, kind: Kind

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._backend.blocks import order_of
 from mdqr._backend.protocol import Backend
 from mdqr._docstrings import documented
 from mdqr._limbs import planes, scaling
@@ -176,7 +177,7 @@ def permutation(xp: Any, swaps: Block, rows: int) -> Block:
     (host,) = fetch(swaps)
     if host.shape[0] == 1:
         # Of one matrix, without an array for every interchange.
-        order = refine.order_of(host[0], rows)[None]
+        order = order_of(host[0], rows)[None]
     else:
         order = np.tile(np.arange(rows), (host.shape[0], 1))
         batch = np.arange(host.shape[0])

@@ -292,7 +292,7 @@ def _inverse(operand: Operand, p: Block, checks: Checks, *, shifts: bool = False
     """
     xp = operand.backend.xp
     if operand.is_square:
-        return float_inverse(xp, p)
+        return float_inverse(operand.backend, p)
     gram = split.multiplied(operand.backend, turned(p), p)
     lower = _or_nan(xp, xp.linalg.cholesky, gram)
     regular = _is_regular(lower)
@@ -304,9 +304,29 @@ def _inverse(operand: Operand, p: Block, checks: Checks, *, shifts: bool = False
     return turned(_or_nan(xp, partial(inverse_of_lower, xp), lower))
 
 
-def float_inverse(xp: ModuleType, a: Block) -> Block:
-    """Return inverses of square float64 matrices, NaN for singular ones."""
-    return _or_nan(xp, xp.linalg.inv, a)
+def float_inverse(backend: Backend, a: Block) -> Block:
+    """Return inverses of square float64 matrices, not finite for singular ones."""
+    n, shape = a.shape[-1], a.shape
+    if a.size == n * n and tuning.factored_inverses_are_faster(backend, n):
+        return backend.invert_floats(a.reshape(n, n)).reshape(shape)
+    return _or_nan(backend.xp, backend.xp.linalg.inv, a)
+
+
+def float_inverse_of_r(backend: Backend, a: Block) -> Block | None:
+    """Return the inverse of R of one float64 matrix ``(m, n)``, by its Gram matrix, or None.
+
+    The Gram matrix of one that is not regular is not definite, or leaves too much.
+    """
+    (gram,) = backend.recorded(("gram", a.dtype.char), (a,), _gram)
+    try:
+        lower = backend.xp.linalg.cholesky(gram)
+    except np.linalg.LinAlgError:
+        return None
+    return backend.invert_triangle(turned(lower))
+
+
+def _gram(backend: Backend, a: Block) -> list[Block]:
+    return [split.multiplied(backend, turned(a), a)]
 
 
 def _inverse_nearby(operand: Operand, p: Block, checks: Checks) -> Block:

@@ -192,6 +192,16 @@ def refined_factors_are_faster(backend: Backend, order: int, *, kind: Kind) -> b
     return kind.limbs > 1 and order >= _REFINED_FACTORS[backend.name]
 
 
+# The least order of a matrix whose float64 inverse takes less time by mdqr's inverses of L and U
+# than by the library. `python -m benchmarks gpu-middle --only solve`.
+_FACTORED_INVERSES = {"cpu": inf, "cuda": 96}
+
+
+def factored_inverses_are_faster(backend: Backend, order: int) -> bool:
+    """Return True if the inverse of one float64 matrix takes less time by those of L and U."""
+    return order >= _FACTORED_INVERSES[backend.name]
+
+
 # Approximate inverses X in nested refinement: the cost of a further round, and of improving X from
 # the Gram matrix of A X, in steps for each column; by the most limbs of the solution, the most
 # limbs of X, and of products of it with A, that are cheaper than Householder QR; and whether a Gram

@@ -21,7 +21,7 @@ from mdqr._progress import Reporter
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.householder import Factors
 from mdqr.linalg._factor.triangular import Triangle
-from mdqr.linalg._inverse.rounds import float_inverse
+from mdqr.linalg._inverse.rounds import float_inverse, float_inverse_of_r
 from mdqr.linalg._shared.caller import LSTSQ, Caller
 from mdqr.linalg._shared.checks import Checks, first_true, of_batch
 from mdqr.linalg._shared.operands import Items, taken
@@ -152,10 +152,14 @@ class System:
         return householder.factor(self.backend, wide, kind=self.kind, report=self.report)
 
     @cached_property
-    def float_inverse(self) -> Block:
-        """An inverse in float64 of square matrices, NaN for singular ones."""
-        xp = self.backend.xp
-        return float_inverse(xp, to_native(xp, self.a, self.kind.is_complex))
+    def float_inverse(self) -> Block | None:
+        """An inverse in float64 of square matrices, not finite for singular ones.
+
+        Of one with more rows that of R, None if the Gram matrix does not show it.
+        """
+        native = to_native(self.backend.xp, self.a, self.kind.is_complex)
+        find = float_inverse if self.is_square else float_inverse_of_r
+        return find(self.backend, native)
 
     @cached_property
     def triangle(self) -> Triangle:

@@ -70,13 +70,15 @@ def test_upper_triangle(cuda, kind, order, rng, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [PAIR, Kind(4, True)], ids=str)
-@pytest.mark.parametrize("shape", ["triangular", "triangles"])
+@pytest.mark.parametrize("shape", ["triangular", "triangles", "factors"])
 def test_products_with_an_upper_triangle(cuda, kind, shape, rng, monkeypatch):
     monkeypatch.setattr(calls, "_LEAST_COLUMNS", 64)
     precision, dtype = ((mdqr.dd, float), (mdqr.qd, complex))[kind.is_complex]
     a, b = (mdqr.triu(full((150, 150), precision, dtype, rng)) for _ in range(2))
     if shape == "triangular":
         a = full((21, 150), precision, dtype, rng)
+    if shape == "factors":
+        a = a.T
     found, wanted = (kind.zeros(np, a.shape) for _ in range(2))
     for backend, out in ((HOST, wanted), (cuda, found)):
         options = {"kind": kind, "shape": shape, "bits": lines.full_bits(kind), "out": out}

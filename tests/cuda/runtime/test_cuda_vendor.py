@@ -58,16 +58,6 @@ def test_products_of_bytes(large, rng, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
-def test_inverse_of_a_triangle(dtype, rng, monkeypatch):
-    monkeypatch.setattr(runtime, "cublas", lambda _: libraries()[0])
-    kernels = runtime.CupyKernels.__new__(runtime.CupyKernels)
-    kernels.xp, kernels.address = np, ADDRESSES.address
-    r = np.triu(drawn(rng, (6, 6), dtype)) + 4 * np.eye(6)
-    for each in (r, np.asfortranarray(r)):
-        assert np.abs(kernels.invert_triangle(each) @ r - np.eye(6)).max() <= 50 * FLOAT64
-
-
-@pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_lu(dtype, rng):
     """In LAPACK's storage, of matrices of any strides; interchanges are counted from 0."""
     a = drawn(rng, (7, 7), dtype)

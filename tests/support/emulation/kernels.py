@@ -98,9 +98,6 @@ class EmulatedKernels(Kernels):
     def multiply(self, a, b):
         return a @ b
 
-    def invert_triangle(self, r):
-        return np.linalg.inv(r)
-
     def reflectors(self, raw, tau):
         return Reflectors(raw, tau)
 

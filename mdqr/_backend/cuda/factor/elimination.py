@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mdqr._backend.blocks import matrices
+from mdqr._backend.cuda.floats.triangles import invert, put_columns, row_order
 from mdqr._backend.cuda.runtime.kernels import (
     KernelCalls,
     Kernels,
@@ -12,6 +13,7 @@ from mdqr._backend.cuda.runtime.kernels import (
     matrix_view,
 )
 from mdqr._backend.cuda.runtime.replay import planned
+from mdqr._backend.protocol import FloatFactors
 from mdqr._limbs.planes import Block, Kind
 
 _WARP, _MOST_WARPS = 32, 8
@@ -27,9 +29,21 @@ def _warps(entries: int) -> int:
 class Eliminations(KernelCalls):
     """Columns of Gaussian elimination, and rows of Cholesky's factorisation."""
 
-    def lu_floats(self, a: Block) -> tuple[Block, Block]:
+    def lu_floats(self, a: Block) -> FloatFactors:
         """Return L and U by cuSOLVER."""
-        return self.kernels.lu_floats(a)
+        packed, swaps = self.kernels.lu_floats(a)
+        return FloatFactors(packed, swaps, row_order(self.kernels, swaps))
+
+    def invert_factors(self, packed: Block) -> tuple[Block, Block]:
+        """Return the inverses of L and U, both at once."""
+        left, right = invert(self.kernels, [packed.T, packed], units=1)
+        return left.T, right
+
+    def invert_floats(self, a: Block) -> Block:
+        """Return the inverse of a matrix by its LU."""
+        packed, _, order = self.lu_floats(a)
+        left, right = self.invert_factors(packed)
+        return put_columns(self.kernels, self.kernels.multiply(right, left), order)
 
     def lu_panel(self, a: Block, places: Block, first: int, last: int, *, kind: Kind) -> None:
         """Eliminate in columns from `first` to `last`, a matrix a block of threads."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 from math import prod
 
 from mdqr._backend.blocks import batched, matrix_shape
+from mdqr._backend.cuda.floats.triangles import invert
 from mdqr._backend.cuda.runtime.kernels import (
     KernelCalls,
     Kernels,
@@ -163,4 +164,4 @@ class Triangles(KernelCalls):
 
     def invert_triangle(self, r: Block) -> Block:
         """Return the inverse of an upper triangle."""
-        return self.kernels.invert_triangle(r)
+        return invert(self.kernels, [r])[0]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import Any
 
-from mdqr._backend.cuda.runtime import calls, cubins
+from mdqr._backend.cuda.runtime import archive, calls, cubins
 from mdqr._backend.cuda.runtime.device import Device
 from mdqr._limbs.device import check_device
 from mdqr._progress import Reporter
@@ -16,7 +17,11 @@ _ARCHITECTURE = re.compile(r"sm_(\d+)(\d)")
 
 
 def compile_kernels(
-    names: Sequence[str], limbs: Collection[int], device: str, report: Reporter
+    names: Sequence[str],
+    limbs: Collection[int],
+    device: str,
+    report: Reporter,
+    path: Path | None = None,
 ) -> tuple[int, int]:
     """Compile what functions of linear algebra launch, and keep it on disk.
 
@@ -30,6 +35,8 @@ def compile_kernels(
         "cuda", "cuda:k", or an architecture such as "sm_90".
     report : callable
         Called with the number of compiled modules.
+    path : Path, optional
+        An archive that gets all of them.
 
     Returns
     -------
@@ -50,13 +57,25 @@ def compile_kernels(
         if name not in known:
             raise ValueError(f"{name} is none of the functions with kernels: {', '.join(known)}")
     modules = calls.modules_for(names or known, limbs)
-    capability = _capability(device)
-    made = cubins.Cubins(cubins.library())
-    jobs = made.expect(modules, cubins.Target(cubins.arch_of(capability, made.architectures)))
+    made, target = _code_for(device)
+    jobs = made.expect(modules, target)
     for done, job in enumerate(jobs):
         report("compiling", done, len(jobs))
         job.result()
+    if path is not None:
+        archive.pack(path, made, modules, target)
     return len(jobs), len(modules) - len(jobs)
+
+
+def unpack_kernels(path: Path, device: str) -> tuple[int, int]:
+    """Keep the kernels of an archive on disk; see `archive.unpack` and `compile_kernels`."""
+    return archive.unpack(path, *_code_for(device))
+
+
+def _code_for(device: str) -> tuple[cubins.Cubins, cubins.Target]:
+    capability = _capability(device)
+    made = cubins.Cubins(cubins.library())
+    return made, cubins.Target(cubins.arch_of(capability, made.architectures))
 
 
 def _capability(device: str) -> tuple[int, int]:

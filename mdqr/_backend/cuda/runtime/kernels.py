@@ -25,7 +25,7 @@ from mdqr._backend.cuda.runtime.cubins import Cubins, Target, arch_of, library
 from mdqr._backend.cuda.runtime.cubins import Module as Module
 from mdqr._backend.cuda.runtime.device import GLOBAL_BLOCKS, Device, Workspace
 from mdqr._backend.cuda.runtime.graphs import Graphs
-from mdqr._backend.cuda.vendor.cublas import LOWER, NON_UNIT, NUMBERS, Cublas, N, Numbers, cublas
+from mdqr._backend.cuda.vendor.cublas import NUMBERS, Cublas, Numbers, cublas
 from mdqr._backend.cuda.vendor.cusolver import Reflectors as LibraryReflectors
 from mdqr._backend.cuda.vendor.cusolver import cusolver, lu
 from mdqr._backend.protocol import Reflectors
@@ -146,10 +146,6 @@ class Kernels(Protocol):
 
     def multiply(self, a: Block, b: Block) -> Block:
         """Return ``a @ b`` of float64 or complex128 matrices, computed in float64."""
-        ...
-
-    def invert_triangle(self, r: Block) -> Block:
-        """Return the inverse of a float64 or complex128 upper triangle."""
         ...
 
     def lu_floats(self, a: Block) -> tuple[Block, Block]:
@@ -354,15 +350,6 @@ class CupyKernels(Kernels):
             (self.address(y), n, k * n), (self.address(x), k, m * k), (self.address(c), n, m * n),
         )  # fmt: skip
         return c
-
-    def invert_triangle(self, r: Block) -> Block:
-        """Return the inverse of an upper triangle by cuBLAS."""
-        order = len(r)
-        r, x = self.xp.ascontiguousarray(r), self.xp.eye(order, dtype=r.dtype)
-        # Column by column both are transposes.
-        places = (self.address(r), order), (self.address(x), order)
-        self.cublas.trsm(r.dtype.char, (LOWER, N, NON_UNIT), (order, order), *places)
-        return x
 
     def lu_floats(self, a: Block) -> tuple[Block, Block]:
         """Return L and U by cuSOLVER."""

@@ -137,10 +137,6 @@ class Recorder(Kernels):
         """Refuse: what is formed is new."""
         raise _Unplanned
 
-    def invert_triangle(self, r: Block) -> Block:
-        """Refuse likewise."""
-        raise _Unplanned
-
     def lu_floats(self, a: Block) -> tuple[Block, Block]:
         """Refuse likewise."""
         raise _Unplanned

@@ -7,6 +7,7 @@ of the condition. The remainder is ``S = C^-H (A - C^H C) C^-1``.
 
 from __future__ import annotations
 
+from functools import partial
 from math import inf
 from typing import Any, NamedTuple
 
@@ -17,19 +18,21 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.refine.products import (
+    Digits,
     Patterns,
     bits_of_entries,
     block_of,
+    digits_of_sweep,
     eps_of,
-    formed,
     held,
     is_within,
-    kind_of_sweep,
     square_of_norm,
     times,
+    unseen,
     with_adjoint,
 )
 from mdqr.linalg._products.exact.plan import MOST_TERMS
+from mdqr.linalg._products.exact.product import is_within_range
 from mdqr.linalg._shared.checks import fetch
 
 _U = 2.0**-53
@@ -68,17 +71,17 @@ def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Block | None
     if n > MOST_TERMS:
         return None
     with np.errstate(all="ignore"):
-        sweeps, before = Sweeps.of(backend, a, kind, 0), inf
+        sweeps, before = Sweeps.of(backend, a, kind, 0), 1.0 / _GAIN
         if sweeps is None:
             return None
         c, full = sweeps.start(), bits_of_entries(kind)
         for _ in range(_MOST_SWEEPS):
-            high = kind_of_sweep(before, kind)
-            found = sweeps.measured(c, high)
+            digits = digits_of_sweep(before, kind)
+            found = sweeps.measured(c, digits)
             if found is None:
                 return None
             gains = found.size <= _GAIN * before
-            if high == kind and (found.size <= _NEAR * eps or not gains):
+            if digits.bits == full and (found.size <= _NEAR * eps or not gains):
                 # The last sweep may leave less than another one would be worth.
                 most = min(bound, (n + 8) * eps) if gains else bound
                 pair = found.r, found.r
@@ -86,7 +89,7 @@ def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Block | None
                     return c
             if not gains:
                 return None
-            before = found.size
+            before = max(found.size, digits.least)
             c = sweeps.corrected(c, found)
     return None
 
@@ -143,26 +146,26 @@ class Sweeps:
         block = block_of(self.first, self.low)
         return planes.widen(block, self.kind.is_complex, self.kind.limbs)
 
-    def measured(self, r: Block, high: Kind | None = None) -> Measured | None:
-        """Return the correction of R and a bound of S; None where entries are not finite.
+    def measured(self, r: Block, digits: Digits | None = None) -> Measured | None:
+        """Return the correction of R and a bound of S; None where numbers are out of range.
 
-        E has the limbs of `high`, by default of R: with fewer the bound means nothing.
+        E has so many digits, by default those of entries of R: with fewer the bound means nothing.
         """
-        backend, low, high = self.backend, self.low, high or self.kind
-        field, (gram, r) = (
-            low.is_complex,
-            (planes.first_limbs(x, low.is_complex, high.limbs) for x in (self.gram, r)),
-        )
-        options: dict[str, Any] = {"kind": high, "conj_a": True, "shape": "gram"}
-        options["bits"] = bits_of_entries(high)
-        e = formed(backend, r.swapaxes(-1, -2), r, c=gram, **options)
-        if e is None:
-            return None
+        backend, low, field = self.backend, self.low, self.kind.is_complex
+        bits, high = digits or Digits(bits_of_entries(self.kind), self.kind)
+        gram, r = (planes.first_limbs(x, field, high.limbs) for x in (self.gram, r))
+        options: dict[str, Any] = {"kind": high, "conj_a": True, "shape": "gram", "bits": bits}
+        e, words = unseen(backend, r.swapaxes(-1, -2), r, c=gram, **options)
         first = to_native(backend.xp, r, field)
         operands = held(backend, e, low), self.inverse, first
-        key = "sweep of Cholesky", field
-        e, change, squares = backend.recorded(key, operands, _corrections)
-        norms = [float(square) ** 0.5 + _LOST for square in fetch(squares)[0]]
+        # A bound of S is worth its products only where it counts.
+        work = partial(_corrections, is_bounded=digits is None)
+        key = "sweep of Cholesky", field, digits is None
+        e, change, squares = backend.recorded(key, operands, work)
+        found, seen = fetch(squares, words)
+        if not is_within_range(seen):
+            return None
+        norms = [float(square) ** 0.5 + _LOST for square in found]
         return Measured(e, change, first, norms[1], self._left(*norms))
 
     def _left(self, e: float, f: float, stale: float, x: float, r: float) -> float:
@@ -184,20 +187,27 @@ class Sweeps:
         return self.backend.binary("add", r, change, kind=self.kind)
 
 
-def _corrections(backend: Backend, e: Block, x: Block, r: Block) -> list[Block]:
+def _corrections(
+    backend: Backend, e: Block, x: Block, r: Block, *, is_bounded: bool
+) -> list[Block]:
     """Return all of E, of which the upper part is given, the change of R, and squares of norms.
 
-    Those of E, F, ``I - X R``, X and R.
+    Those of E, F, at most twice as large, ``I - X R``, X and R; of F alone, and else infinite, if S
+    is not bounded.
     """
     low = Kind(1, r.dtype.kind == "c")
     patterns = Patterns.of(backend, len(r), low.is_complex)
     e = with_adjoint(backend, patterns.half_upper(backend, e.copy(), low), low)
     f = times(backend, e, x, kind=low, shape="triangular")
-    f = times(backend, x.swapaxes(-1, -2), f, kind=low, conj_a=True)
-    one = patterns.identity(low)
-    stale = times(backend, x, r, kind=low, c=one, shape="triangles")
-    squares = backend.xp.zeros(5)
-    for place, each in enumerate((e, f, stale, x, r)):
-        square_of_norm(backend, each, low, squares[place, ...])
+    # What lies below the diagonal is not wanted, and terms beyond the rows are zeros.
+    f = times(backend, x.swapaxes(-1, -2), f, kind=low, conj_a=True, shape="triangles")
     t = patterns.half_upper(backend, f, low)
+    squares = backend.xp.full(5, np.inf)
+    # norm(F)^2 is at most 4 norm(T)^2.
+    square_of_norm(backend, 2.0 * t, low, squares[1, ...])
+    if is_bounded:
+        one = patterns.identity(low)
+        stale = times(backend, x, r, kind=low, c=one, shape="triangles")
+        for place, each in ((0, e), (2, stale), (3, x), (4, r)):
+            square_of_norm(backend, each, low, squares[place, ...])
     return [e, times(backend, t, r, kind=low, shape="triangles"), squares]

@@ -7,8 +7,7 @@ adds 53 bits less the bits of the condition. P belongs to the float64 factors.
 
 from __future__ import annotations
 
-from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,16 +16,18 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.refine.products import (
+    Digits,
     bits_of_entries,
     block_of,
+    digits_of_sweep,
     eps_of,
-    formed,
     is_within,
-    kind_of_sweep,
     square_of_norm,
     times,
+    unseen,
 )
 from mdqr.linalg._products.exact.plan import MOST_TERMS
+from mdqr.linalg._products.exact.product import is_within_range
 from mdqr.linalg._shared.checks import fetch
 
 _MOST_SWEEPS = 24
@@ -67,35 +68,26 @@ def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Factored | N
     if n > MOST_TERMS:
         return None
     with np.errstate(all="ignore"):
-        packed, swaps = backend.lu_floats(to_native(xp, a, field))
-        order = order_of(fetch(swaps)[0], n)
-        run = _Sweeps(backend, a[..., xp.asarray(order), :], kind, packed)
+        packed, swaps, order = backend.lu_floats(to_native(xp, a, field))
+        run = _Sweeps(backend, a[..., order, :], kind, packed)
         lower, upper = run.start()
-        before, bits = inf, bits_of_entries(kind)
+        before, bits = 1.0 / _GAIN, bits_of_entries(kind)
         for _ in range(_MOST_SWEEPS):
-            high = kind_of_sweep(before, kind)
-            found = run.measured(lower, upper, high)
+            digits = digits_of_sweep(before, kind)
+            found = run.measured(lower, upper, digits)
             if found is None:
                 return None
             gains = found.size <= _GAIN * before
-            if high == kind and (found.size <= _NEAR * eps_of(kind) or not gains):
+            if digits.bits == bits and (found.size <= _NEAR * eps_of(kind) or not gains):
                 # Of the factors as they are: they may have entries where floats have zeros.
                 left, right = (to_native(xp, part, field) for part in (lower, upper))
                 if is_within(backend, found.e, left, right, bound, kind, bits):
                     return Factored(_joined(xp, lower, upper), swaps)
             if not gains:
                 return None
-            before = found.size
+            before = max(found.size, digits.least)
             lower, upper = run.corrected(lower, upper, found)
     return None
-
-
-def order_of(swaps: np.ndarray, rows: int) -> np.ndarray:
-    """Return the order of `rows` after interchanges."""
-    places = list(range(rows))
-    for i, place in enumerate(swaps.tolist()):
-        places[i], places[place] = places[place], places[i]
-    return np.array(places, dtype=np.int64)
 
 
 def _joined(xp: Block, lower: Block, upper: Block) -> Block:
@@ -118,10 +110,11 @@ class _Sweeps:
     def __init__(self, backend: Backend, a: Block, kind: Kind, packed: Block) -> None:
         self.backend, self.a, self.kind = backend, a, kind
         self.low, xp = Kind(1, kind.is_complex), backend.xp
-        self.lower = xp.tril(packed, -1) + xp.eye(len(packed), dtype=packed.dtype)
-        self.upper = xp.triu(packed)
-        self.x = backend.invert_triangle(self.lower.T).T
-        self.y = backend.invert_triangle(self.upper)
+        # Products take finite numbers; factors that are not have inverses that show it.
+        finite = xp.where(xp.isfinite(packed), packed, 0.0)
+        self.lower = xp.tril(finite, -1) + xp.eye(len(packed), dtype=packed.dtype)
+        self.upper = xp.triu(finite)
+        self.x, self.y = backend.invert_factors(packed)
 
     def start(self) -> tuple[Block, Block]:
         """Return the factors of float64."""
@@ -132,17 +125,19 @@ class _Sweeps:
         )
         return lower, upper
 
-    def measured(self, lower: Block, upper: Block, high: Kind) -> _Measured | None:
-        """Return E, which has the limbs of `high`, and corrections; None where they are beyond."""
-        backend, field = self.backend, high.is_complex
-        a, left, right = (planes.first_limbs(x, field, high.limbs) for x in (self.a, lower, upper))
-        found = formed(backend, left, right, c=a, kind=high, bits=bits_of_entries(high))
-        if found is None:
-            return None
+    def measured(self, lower: Block, upper: Block, digits: Digits) -> _Measured | None:
+        """Return E, of so many digits, and corrections; None where they are beyond."""
+        backend, (bits, kind), field = self.backend, digits, self.kind.is_complex
+        a, left, right = (planes.first_limbs(x, field, kind.limbs) for x in (self.a, lower, upper))
+        options: dict[str, Any] = {"kind": kind, "bits": bits, "shape": "factors"}
+        found, words = unseen(backend, left, right, c=a, **options)
         e = to_native(backend.xp, found, field)
-        operands = e, self.x, self.y, self.lower, self.upper
-        *changes, square = backend.recorded(("sweep of LU", field), operands, _corrections)
-        return _Measured(e, changes[0], changes[1], float(fetch(square)[0][0]) ** 0.5)
+        parts = e, self.x, self.y, self.lower, self.upper
+        *changes, square = backend.recorded(("sweep of LU", field), parts, _corrections)
+        total, seen = fetch(square, words)
+        if not is_within_range(seen):
+            return None
+        return _Measured(e, changes[0], changes[1], float(total[0]) ** 0.5)
 
     def corrected(self, lower: Block, upper: Block, found: _Measured) -> tuple[Block, Block]:
         """Return factors corrected to first order."""
@@ -158,8 +153,11 @@ def _corrections(
 ) -> list[Block]:
     """Return the changes of L and U, and the square of the norm of F."""
     low, xp = Kind(1, e.dtype.kind == "c"), backend.xp
-    f = times(backend, times(backend, x, e, kind=low), y, kind=low)
+    # Lower triangles are the left operands of products with upper ones, transposed.
+    turned = times(backend, e.T, x.T, kind=low, shape="triangular")
+    f = times(backend, turned.T, y, kind=low, shape="triangular")
     square = xp.zeros(1)
     square_of_norm(backend, f, low, square[0, ...])
-    below = times(backend, lower, xp.tril(f, -1), kind=low)
-    return [below, times(backend, xp.triu(f), upper, kind=low), square]
+    below = times(backend, xp.tril(f, -1).T, lower.T, kind=low, shape="triangles")
+    above = times(backend, xp.triu(f), upper, kind=low, shape="triangles")
+    return [xp.ascontiguousarray(below.T), above, square]

@@ -29,6 +29,9 @@ LIMB = 53  # bits
 # By how many bits an entry of a product may be below the largest ones of its row and column.
 _ENTRIES = 24
 
+# Bits by which inverses may enlarge what a difference lacks; numbers of bits are multiples of this.
+_CONDITION, _STEP = 16, 96
+
 # Panels of products with triangles, and their least columns, in float64 and beyond.
 _PANELS, _COLUMNS = 4, (1024, 256)
 
@@ -113,6 +116,29 @@ def formed(
         if not exact.multiply(cast(ExactProducts, backend), *parts, c=c, out=out, **options):
             return None
     return out
+
+
+def unseen(
+    backend: Backend,
+    x: Block,
+    y: Block,
+    *,
+    kind: Kind,
+    bits: int | None = None,
+    conj_a: bool = False,
+    c: Block | None = None,
+    shape: Shape = "full",
+) -> tuple[Block, Block]:
+    """Return what `formed` does of finite matrices, and is not waited for.
+
+    Returned is also what `is_within_range` reads. There are at most `MOST_TERMS` terms.
+    """
+    out = _new(backend, kind, (int(x.shape[-2]), int(y.shape[-1])), shape)
+    bits = ceil(-log2(eps_of(kind))) if bits is None else bits
+    bits += int(x.shape[-1]).bit_length() + 2 + kind.is_complex
+    options: dict[str, Any] = {"kind": kind, "conj_a": conj_a, "c": c, "out": out, "shape": shape}
+    exact_backend = cast(ExactProducts, backend)
+    return out, exact.multiply_unseen(exact_backend, x, y, bits=bits, **options)
 
 
 def times(
@@ -249,11 +275,29 @@ def _within(
     return [xp.where(sums > 0.0, error + lost <= allowed, error == 0.0).all()]
 
 
-def kind_of_sweep(before: float, kind: Kind) -> Kind:
-    """Return the kind of differences whose next 53 bits count, after a correction of this size."""
-    bits = 2 * LIMB - 4 + (0.0 if before >= 1.0 else -log2(max(before, eps_of(kind))))
+class Digits(NamedTuple):
+    """The bits of a difference, and a kind that holds them."""
+
+    bits: int
+    kind: Kind
+
+    @property
+    def least(self) -> float:
+        """The least size of a correction that a difference of so many bits can show."""
+        return 2.0 ** (8 - self.bits)
+
+
+def digits_of_sweep(before: float, kind: Kind) -> Digits:
+    """Return the digits of differences whose next 53 bits count, after a correction of this size.
+
+    The last ones show errors of entries. Few numbers of bits, so that few modules are compiled.
+    """
+    known = -log2(min(1.0, max(before, eps_of(kind))))
+    bits, most = _STEP * ceil((known + LIMB + _CONDITION) / _STEP), bits_of_entries(kind)
+    if bits >= most:
+        return Digits(most, kind)
     found = next((p for p in PRECISIONS[1:] if -log2(p.eps) >= bits), PRECISIONS[-1])
-    return kind._replace(limbs=min(found.limbs, kind.limbs))
+    return Digits(bits, kind._replace(limbs=min(found.limbs, kind.limbs)))
 
 
 def limbs_for(ratio: float) -> int:

@@ -57,6 +57,17 @@ def integer_lines(
     return None if bits is None else (lines, bits)
 
 
+def scanned(backend: ExactProducts, pair: LinePair, is_complex: bool) -> tuple[LinePair, Block]:
+    """Return the powers of two of both operands' lines, and the words of `Extents`, unread."""
+    m, n = pair[0].shape[-2], pair[1].shape[-2]
+    memory = backend.xp.zeros(EXTENT_WORDS + m + n, dtype=np.int64)
+    words, rows, columns = (
+        memory[:EXTENT_WORDS], memory[EXTENT_WORDS : EXTENT_WORDS + m], memory[EXTENT_WORDS + m :]
+    )  # fmt: skip
+    backend.exact_scan(pair, (None, None), (rows, columns), words, is_complex=is_complex)
+    return (rows, columns), words
+
+
 class _Survey(NamedTuple):
     """Properties of lines: powers of two between the terms, the smallest entry."""
 

@@ -14,8 +14,8 @@ _LEAST_SHARE = 4
 _PANELS = 4  # of columns of an upper triangle, at most
 
 # All of a product; the upper part of a^H a; a product with an upper triangle b; the upper part of
-# one of upper triangles.
-Shape = Literal["full", "gram", "triangular", "triangles"]
+# one of upper triangles; all of a product of a lower and an upper triangle.
+Shape = Literal["full", "gram", "triangular", "triangles", "factors"]
 
 
 # Gets the rows and columns of a part of a product, and what was formed of its lines.
@@ -65,7 +65,7 @@ def form_pairs(
             for row in rows:
                 if shape == "full":
                     use(row, column, left.of(row), right.of(column))
-                elif shape == "triangular" or row.start < column.stop:
+                elif shape in ("triangular", "factors") or row.start < column.stop:
                     _use_panels(backend, use, shape, row, column, left.of(row), right.of(column))
     finally:
         left.release()
@@ -86,12 +86,27 @@ def _use_panels(
     width = -(-count // (_PANELS * _LEAST_LINES)) * _LEAST_LINES
     for panel in slices(count, max(width, backend.exact_columns())):
         there = slice(column.start + panel.start, column.start + panel.stop)
-        above = row if shape == "triangular" else slice(row.start, min(row.stop, there.stop))
-        if above.start < above.stop:
-            rows = slice(0, above.stop - above.start)
-            terms = None if shape == "gram" else there.stop
-            x, y = (backend.exact_part(of, p, terms) for of, p in ((left, rows), (right, panel)))
-            use(above, there, x, y)
+        for above, terms in _parts(shape, row, there):
+            if above.start < above.stop:
+                rows = slice(above.start - row.start, above.stop - row.start)
+                x, y = (
+                    backend.exact_part(of, p, terms) for of, p in ((left, rows), (right, panel))
+                )
+                use(above, there, x, y)
+
+
+def _parts(shape: Shape, row: slice, there: slice) -> list[tuple[slice, int | None]]:
+    """Return the rows, and the terms, that a panel of columns takes of so many rows."""
+    above = slice(row.start, min(row.stop, there.stop))
+    if shape == "gram":
+        return [(above, None)]
+    if shape == "triangular":
+        return [(row, there.stop)]
+    if shape == "triangles":
+        return [(above, there.stop)]
+    # Rows above the panel have no terms behind it, nor their own diagonals.
+    before = slice(row.start, min(row.stop, there.start))
+    return [(before, before.stop), (slice(max(row.start, there.start), row.stop), there.stop)]
 
 
 class _Formed:

@@ -10,16 +10,19 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from mdqr._backend.blocks import matrix_shape
-from mdqr._backend.exact import Channels, ExactProducts, Reconstruction, Residues
+from mdqr._backend.exact import Channels, ExactProducts, Extents, Reconstruction, Residues
 from mdqr._backend.protocol import Backend
 from mdqr._errors import shown
 from mdqr._limbs.planes import Block, Kind, broadcast
 from mdqr.linalg._products.exact import plan
 from mdqr.linalg._products.exact.devices import Shared
-from mdqr.linalg._products.exact.lines import full_bits, integer_lines
+from mdqr.linalg._products.exact.lines import full_bits, integer_lines, scanned
 from mdqr.linalg._products.exact.parts import Lines, Shape, form_pairs, slices
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.operands import trim
+
+# Of the powers of two above both operands, with room for the bits of the terms.
+_MOST_TOP = 900
 
 
 def matmul(
@@ -123,10 +126,10 @@ def multiply(
     `bits` they get as many as an error of eps |a| |b| in every entry takes; False where entries are
     too small relative to their row and column for that, where one is not finite, and where the bits
     cut off could overflow. If `whole`, False also where any bit is cut off. The shape is "gram"
-    where `b` is `a` transposed, "triangular" where `b` is an upper triangle, and "triangles" where
-    `a` is one too; of "gram" and "triangles" what lies below the diagonal of `out`, some panels
-    aside, is left as it is. `report` hears how many columns are done. Rows of a "full" product are
-    shared with other `devices`, by their numbers.
+    where `b` is `a` transposed, "triangular" where `b` is an upper triangle, "triangles" where `a`
+    is one too, and "factors" where `a` is a lower one; of "gram" and "triangles" what lies below
+    the diagonal of `out`, some panels aside, is left as it is. `report` hears how many columns are
+    done. Rows of a "full" product are shared with other `devices`, by their numbers.
     """
     if devices and shape != "full":
         raise ValueError(f'devices share in products of the shape "full"; got {shown(shape)}')
@@ -147,6 +150,36 @@ def multiply(
     if shared is not None and report:
         report(int(out.shape[-1]))
     return True
+
+
+def multiply_unseen(
+    backend: ExactProducts,
+    a: Block,
+    b: Block,
+    *,
+    kind: Kind,
+    conj_a: bool = False,
+    c: Block | None = None,
+    out: Block,
+    bits: int,
+    shape: Shape = "full",
+) -> Block:
+    """Write ``a @ b``, or ``c - a @ b``, of two matrices to `out`, without a look at them.
+
+    Numbers, which have to be finite, become integers of so many bits whether they need them or not.
+    Returned are the words of `Extents`: what `out` has is right where `is_within_range` says so.
+    """
+    pair = a, b.swapaxes(-1, -2)
+    exponents, words = scanned(backend, pair, kind.is_complex)
+    integers = integers_of((bits + 1, bits + 1), bits, int(a.shape[-1]), kind)
+    form = _Form(integers, kind, conj_a, c is not None, shape)
+    form.repeat(backend, *pair, *exponents, None, None, c, out)
+    return words
+
+
+def is_within_range(words: np.ndarray) -> bool:
+    """Return True if what `multiply_unseen` cuts off could not overflow, by its words."""
+    return sum(Extents.of(words).top) <= _MOST_TOP
 
 
 def _shared(

@@ -93,13 +93,13 @@ def climb(refinement: Refinement) -> tuple[Solution, Block] | None:
 
 @np.errstate(all="ignore")
 def climb_blindly(refinement: Refinement) -> tuple[Solution, Block, Block]:
-    """Solve square systems by the steps that should do, without a look at them.
+    """Solve by the steps that should do, without a look at them.
 
     Returns
     -------
     tuple
         The solution and the bound as `climb` finds them, and whether they are as good, a bool of
-        the batch shape.
+        the batch shape: not where so little is left of b that it takes another correction.
     """
     climb = _Climb.of(refinement)
     climb.advance()
@@ -108,6 +108,8 @@ def climb_blindly(refinement: Refinement) -> tuple[Solution, Block, Block]:
     good = correction.is_enough()
     found = correction.found(good)
     rounded = _whole(refinement, climb.x, climb.r, found)
+    if not refinement.inverse.is_square:
+        good = good & ~_is_nearly_exact(refinement, rounded.r, found.error)
     return Solution(rounded.x, rounded.r, rounded.r, [], rounded.low), found.error, good
 
 
@@ -166,7 +168,8 @@ def _finished(
         r = r if square else refinement.less(refinement.b, x, kind.limbs)
         found = _corrected(refinement, x, r, limbs, known, _WANTED)
     rounded, error = _whole(refinement, x, r, found), found.error
-    if not square and _is_nearly_exact(refinement, rounded.r, found.error):
+    checks = refinement.system.checks
+    if not square and checks.settle(_is_nearly_exact(refinement, rounded.r, found.error))[0]:
         x, r = rounded.x, refinement.less(refinement.b, rounded.x, kind.limbs)
         limbs, known = max(kind.limbs, limbs), 53.0 * kind.limbs
         found = _corrected(refinement, x, r, limbs, known, known)
@@ -207,8 +210,8 @@ def _is_right(refinement: Refinement, r: Block) -> Block:
     return (largest(inside) <= 16.0 * most).all(axis=-1)
 
 
-def _is_nearly_exact(refinement: Refinement, r: Block, error: Block) -> bool:
-    """True if errors of x might show in a sum of squares, to which they add their own."""
+def _is_nearly_exact(refinement: Refinement, r: Block, error: Block) -> Block:
+    """Return True, 0-d, if errors of x might show in a sum of squares, to which they add theirs."""
     eps = precision_for(refinement.system.kind.limbs).eps
     xp = refinement.system.backend.xp
     # No square may vanish that counts.
@@ -220,7 +223,7 @@ def _is_nearly_exact(refinement: Refinement, r: Block, error: Block) -> bool:
     unit = xp.maximum(largest(r), largest(moved))[..., None, :]
     least, most = (total((size / unit) ** 2, -2) for size in (r, moved))
     least = least * eps
-    return bool(refinement.system.checks.settle(is_any(most > least))[0])
+    return is_any(most > least)
 
 
 def _corrected(

@@ -18,9 +18,10 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS, Precision
-from mdqr.linalg._factor.refine.products import LIMB, cut, formed
+from mdqr.linalg._factor.refine.products import LIMB, cut, formed, unseen
 from mdqr.linalg._inverse import split
 from mdqr.linalg._inverse.approximate_inverse import ApproximateInverse
+from mdqr.linalg._products.exact.product import is_within_range
 from mdqr.linalg._products.exact.residual import residual
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import Checks
@@ -69,30 +70,37 @@ def solve(problem: Problem) -> Answer | None:
     found = _found(refinement)
     if found is None:
         return None
-    x, correction, sizes = found
-    operands = x, correction.low, correction.error, correction.good, system.powers, start.powers
-    work = partial(_rounded, system=system, answer=problem.inputs.precision)
-    key = "rounded inverse", kind, problem.inputs.precision
-    whole, bound, relative, kept = system.backend.recorded(key, operands, work)
-    (served,) = system.checks.settle(kept)
-    if not served.all():
+    inverse, answer = start.inverse, problem.inputs.precision
+    operands = found.x, found.f, system.a, inverse.x, inverse.rate, inverse.rows
+    work = partial(_corrected, system=system, low_kind=found.low_kind, answer=answer)
+    key = "corrected inverse", kind, found.low_kind, answer
+    whole, bound, relative, kept, size, *words = system.backend.recorded(
+        key, (*operands, system.powers, start.powers), work
+    )
+    served, *seen = system.checks.settle(kept, *words)
+    if not served.all() or not all(map(is_within_range, seen)):
         return None
     r = system.backend.xp.zeros_like(start.b)
-    part = Part(problem.given, start.b, start.powers, Solution(whole, r, r, sizes), bound)
+    solution = Solution(whole, r, r, [*found.sizes, size])
+    part = Part(problem.given, start.b, start.powers, solution, bound)
     settled = Unknowns(whole, bound, relative, kept), served
     return Answer(system, [part], problem.inputs, start.condition, settled=settled)
 
 
-class _Corrected(NamedTuple):
-    """A correction of fewer limbs, a bound of its error, and whether it will do."""
+class _Found(NamedTuple):
+    """An approximation, what it leaves, the kind of its correction, and the sizes of steps.
 
-    low: Block
-    error: Block
-    good: Block
+    What is left has the limbs of the correction.
+    """
+
+    x: Block
+    f: Block
+    low_kind: Kind
+    sizes: list[Block]
 
 
-def _found(refinement: Refinement) -> tuple[Block, _Corrected, list[Block]] | None:
-    """Return an approximation, its correction and the sizes of steps; None beyond integers."""
+def _found(refinement: Refinement) -> _Found | None:
+    """Return an approximation with a residual as if in twice the limbs; None beyond integers."""
     system, gain = refinement.system, refinement.inverse.gain
     backend, kind, growth = system.backend, system.kind, log2(refinement.growth)
     bits = -log2(precision_for(kind.limbs).eps) + _BELOW
@@ -111,47 +119,54 @@ def _found(refinement: Refinement) -> tuple[Block, _Corrected, list[Block]] | No
     # Rounding errors of the correction grow with the terms, and beside small entries.
     wanted = bits - known + growth + log2(system.columns) + _SMALL
     low_kind = _kind_of(wanted, kind._replace(limbs=PRECISIONS[-1].limbs))
-    low = _change(backend, x, f, low_kind)
-    if low is None:
-        return None
-    a, c = (planes.first_limbs(y, kind.is_complex, low_kind.limbs) for y in (system.a, f))
-    cut_at = ceil(-log2(precision_for(low_kind.limbs).eps))
-    rest = formed(backend, a, low, c=c, kind=low_kind, bits=cut_at)
-    if rest is None:
-        return None
-    inverse = refinement.inverse
-    blocks = (planes.first_limbs(y, kind.is_complex, 1) for y in (system.a, x, f, low, rest))
-    work = partial(_bounded, system=system, limbs=low_kind.limbs)
-    operands = *blocks, inverse.x, inverse.rate, inverse.rows
-    dx, error, good = backend.recorded(("bounded inverse", kind, low_kind), operands, work)
-    low = backend.binary("add", low, dx, kind=low_kind)
-    sizes.append(largest(refinement.size(low)))
-    return x, _Corrected(low, error, good), sizes
+    return _Found(x, planes.first_limbs(f, kind.is_complex, low_kind.limbs), low_kind, sizes)
 
 
-def _bounded(
+def _corrected(
     backend: Backend,
-    a: Block,
     x: Block,
     f: Block,
-    low: Block,
-    rest: Block,
+    a: Block,
     inverse: Block,
     rate: Block,
     rows: Block,
+    powers: Block,
+    columns: Block,
     *,
     system: System,
-    limbs: int,
+    low_kind: Kind,
+    answer: Precision,
 ) -> list[Block]:
+    """Return x with a correction, rounded, its bounds, and whether it has all digits.
+
+    Then follow the size of the correction, and what `is_within_range` reads.
+    """
+    kind, field = system.kind, system.kind.is_complex
+    near = System(system.caller, backend, kind, a, Checks(ignore=True), a, powers)
+    one = Kind(1, field)
+    known = ApproximateInverse(backend, one, True, inverse, rate, rows, rate, np.ones(()))
+    half = 0.5 * one.identity(backend.xp, a.shape[-2:])
+    refinement = Refinement.of(near, known, half)
+    low, first = unseen(backend, x, _squared(backend, f, low_kind), kind=low_kind)
+    left = planes.first_limbs(a, field, low_kind.limbs)
+    rest, second = unseen(backend, left, low, c=f, kind=low_kind)
+    dx, error, good = _bounded(refinement, x, f, low, rest, low_kind)
+    low = backend.binary("add", low, dx, kind=low_kind)
+    x = planes.widen(x, field, kind.limbs)
+    part = Part(x, x, columns, Solution(x, x, x, [], low), error)
+    found = unknowns(near, [part], answer)
+    size = largest(refinement.size(low))
+    return [found.x, found.bound, found.relative, found.kept & good, size, first, second]
+
+
+def _bounded(
+    refinement: Refinement, x: Block, f: Block, low: Block, rest: Block, low_kind: Kind
+) -> tuple[Block, Block, Block]:
     """Return the change of a correction, bounds of its errors, and whether these will do.
 
-    Of all blocks the leading limbs; `rest` is ``f - A low`` in so many limbs, as `formed` has it.
+    `rest` is ``f - A low`` in the limbs of the correction, as `formed` has it.
     """
-    xp, kind = backend.xp, system.kind
-    near = System(system.caller, backend, kind, a, Checks(ignore=True), a, rate)
-    one = Kind(1, kind.is_complex)
-    known = ApproximateInverse(backend, one, True, inverse, rate, rows, rate, np.ones(()))
-    refinement = Refinement.of(near, known, 0.5 * one.identity(xp, a.shape[-2:]))
+    limbs, kind = low_kind.limbs, refinement.system.kind
     eps, own = (precision_for(count).eps for count in (kind.limbs, limbs))
     error = refinement.products(x, refinement.b_size, square_of(eps)) + eps * refinement.size(f)
     # The bits that `formed` cuts off.
@@ -162,7 +177,7 @@ def _bounded(
     dx, error = correction.bounded(rest)
     # Of the sum, and of its rounding when x is rounded.
     correction.error = error + 3.0 * own * (refinement.size(low) + refinement.size(dx))
-    return [dx, correction.error, correction.is_enough()]
+    return dx, correction.error, correction.is_enough()
 
 
 def _cubed(known: float) -> float:
@@ -187,28 +202,13 @@ def _step(
 
 def _change(backend: Backend, x: Block, e: Block, kind: Kind) -> Block | None:
     """Return ``x (2 E + (2 E)^2)`` in the limbs of a kind, for x near half of an inverse."""
+    return formed(backend, x, _squared(backend, e, kind), kind=kind)
+
+
+def _squared(backend: Backend, e: Block, kind: Kind) -> Block:
+    """Return ``2 E + (2 E)^2`` in the limbs of a kind, the square in float64."""
     xp, field = backend.xp, kind.is_complex
     e = 2.0 * planes.first_limbs(e, field, kind.limbs)
     first = to_native(xp, e, field)
     square = from_native(xp, split.multiplied(backend, first, first), field)
-    return formed(backend, x, backend.binary("add", e, square, kind=kind), kind=kind)
-
-
-def _rounded(
-    backend: Backend,
-    x: Block,
-    low: Block,
-    error: Block,
-    good: Block,
-    powers: Block,
-    columns: Block,
-    *,
-    system: System,
-    answer: Precision,
-) -> list[Block]:
-    """Return x with its correction, rounded, its bounds, and whether it has all digits."""
-    near = System(system.caller, backend, system.kind, x, Checks(ignore=True), x, powers)
-    x = planes.widen(x, system.kind.is_complex, system.kind.limbs)
-    part = Part(x, x, columns, Solution(x, x, x, [], low), error)
-    found = unknowns(near, [part], answer)
-    return [found.x, found.bound, found.relative, found.kept & good]
+    return backend.binary("add", e, square, kind=kind)

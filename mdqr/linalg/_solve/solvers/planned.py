@@ -1,9 +1,9 @@
-"""Square systems on a device, by steps that are planned before the first one.
+"""Systems on a device, by steps that are planned before the first one.
 
-From ``I - X A`` for a float64 inverse X, and a condition, follow numbers of steps and limbs. The
-steps, the last rounding and the proven bounds are one piece of work that depends on these numbers
-alone: a device is waited for once before it and once behind it, and may record it. Where bounds do
-not show all digits, the ladder looks after each step.
+From ``I - X A`` for a float64 inverse X, or ``I - (A X)^H (A X)`` for one of R, and a condition,
+follow numbers of steps and limbs. The steps, the last rounding and the proven bounds are one piece
+of work that depends on these numbers alone: a device is waited for once before it and once behind
+it, and may record it. Where bounds do not show all digits, the ladder looks after each step.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Expected(NamedTuple):
 
 @np.errstate(all="ignore")
 def solve(problem: Problem) -> Answer | None:
-    """Solve square systems with few right-hand sides.
+    """Solve square systems, or one with more rows than columns, with few right-hand sides.
 
     Parameters
     ----------
@@ -56,10 +56,12 @@ def solve(problem: Problem) -> Answer | None:
         Solutions with all digits; None where one has not, or the backend does not wait for others.
     """
     system, inputs = problem.system, problem.inputs
-    (n, k), kind = problem.given.shape[-2:], system.kind
-    if not (tuning.plans_steps(system.backend) and system.is_square) or system.report is not None:
+    (m, n), k, kind = system.a.shape[-2:], int(problem.given.shape[-1]), system.kind
+    if not tuning.plans_steps(system.backend) or system.report is not None:
         return None
-    if tuning.exact_residuals_are_faster(system.backend, n, n, k, kind=kind):
+    if not system.is_square and (problem.batch or system.root is not None):
+        return None
+    if tuning.exact_residuals_are_faster(system.backend, m, n, k, kind=kind):
         return None
     start = started(problem)
     if start is None:
@@ -68,11 +70,10 @@ def solve(problem: Problem) -> Answer | None:
     work = partial(_refined, system=system, expected=expected, answer=inputs.precision)
     operands = system.a, inverse.x, inverse.rate, inverse.rows, near, powers, system.powers
     key = "planned steps", kind, expected, inputs.precision
-    x, bound, relative, sizes, kept = system.backend.recorded(key, operands, work)
+    x, bound, relative, r, sizes, kept = system.backend.recorded(key, operands, work)
     (served,) = system.checks.settle(kept)
     if not served.all():
         return None
-    r = system.backend.xp.zeros_like(near)
     part = Part(problem.given, near, powers, Solution(x, r, r, list(sizes)), bound)
     found = Unknowns(x, bound, relative, kept)
     return Answer(system, [part], inputs, condition, settled=(found, served))
@@ -92,19 +93,26 @@ def started(problem: Problem) -> Start | None:
     """Return an inverse of float64; None where it does not leave little."""
     system = problem.system
     kind, rows = system.kind, system.rows
-    x = from_native(system.backend.xp, system.float_inverse, kind.is_complex)
+    first = system.float_inverse
+    if first is None:
+        return None
+    x = from_native(system.backend.xp, first, kind.is_complex)
     operands = (system.a, x, problem.given, *(() if rows is None else (rows,)))
     work = partial(_measured, is_complex=kind.is_complex)
-    b, powers, rate, sums, facts = system.backend.recorded(("inverse", kind), operands, work)
+    b, powers, x, rate, sums, facts = system.backend.recorded(("inverse", kind), operands, work)
     (found,) = system.checks.settle(facts)
     largest, seen, rounding, condition = found
     condition = np.maximum(condition, 1.0)
     limit = max(problem.limit, SMALL / ROOM * problem.inputs.work.eps)
     good = (rounding <= PROOF) & (largest <= MOST) & (condition * limit < SMALL)
+    if not system.is_square:
+        good &= condition**2 * problem.inputs.work.eps <= ROOM
     if not good.all():
         return None
     steps = Kind(1, kind.is_complex)
-    inverse = ApproximateInverse(system.backend, steps, True, x, rate, sums, rate, condition)
+    inverse = ApproximateInverse(
+        system.backend, steps, system.is_square, x, rate, sums, rate, condition
+    )
     inverse = replace(inverse, gain=gain_of(inverse, seen))
     gain = _STEP * max(1, floor(inverse.gain / _STEP))
     size = _STEP * (1 + floor(log2(float(condition.max())) / _STEP))
@@ -114,22 +122,26 @@ def started(problem: Problem) -> Start | None:
 def _measured(
     backend: Backend, a: Block, x: Block, b: Block, rows: Block | None = None, *, is_complex: bool
 ) -> list[Block]:
-    """Return b scaled, its powers, bounds of ``I - X A``, and four numbers for each matrix.
+    """Return b scaled, its powers, X with bounds of what it leaves, and four numbers for each.
 
-    The norm of ``I - X A`` by bounds and as seen, its rounding errors, and the condition.
+    Those are the norm of what X leaves, by bounds and as seen, rounding errors of a product with A,
+    and the condition. X of more rows than columns is improved, which takes little time.
     """
     near, powers = backend.balance_columns(b, rows, is_complex=is_complex)
     operand = Operand.of(backend, a, is_complex, 0.0, 1, 1, 0.0)
     absolute = operand.absolute(x)
-    off = operand.off(x, 1, absolute)
+    off, p = operand.off(x, 1, absolute), operand.product(x, 1)
     plan = Plan(1, Kind(1, is_complex), absolute, np.ones(()), off)
-    found = operand.measured(x, operand.product(x, 1), plan)
+    if operand.is_square:
+        found = operand.measured(x, p, plan)
+    else:
+        found = operand.gram(x, p, plan).improved().inverse
     facts = backend.xp.empty((4, *absolute.shape[:-2]))
     numbers = (found.rate, found.seen, operand.constant(1) * absolute)
     for place, number in enumerate(numbers):
         facts[place] = number[..., 0, 0]
     facts[3] = operand.condition(x)
-    return [near, powers, found.rate, found.rows, facts]
+    return [near, powers, found.x, found.rate, found.rows, facts]
 
 
 def _refined(
@@ -146,14 +158,15 @@ def _refined(
     expected: _Expected,
     answer: Precision,
 ) -> list[Block]:
-    """Return x with its bounds, the sizes of the steps, and which systems have all digits."""
+    """Return x with its bounds, what it leaves of b, sizes of steps, and which have all digits."""
     checks, steps = Checks(ignore=True), Kind(1, system.kind.is_complex)
     near = System(system.caller, backend, system.kind, a, checks, a, scale)
     condition = np.array(2.0**expected.condition)
     inverse = ApproximateInverse(
-        backend, steps, True, x, rate, rows, rate, condition, float(expected.gain)
+        backend, steps, near.is_square, x, rate, rows, rate, condition, float(expected.gain)
     )
     refinement = Refinement.of(near, inverse, b)
     solution, error, good = climb_blindly(refinement)
     found = unknowns(near, [Part(b, b, powers, solution, error)], answer)
-    return [found.x, found.bound, found.relative, refinement.sizes(), found.kept & good]
+    sizes, kept = refinement.sizes(), found.kept & good
+    return [found.x, found.bound, found.relative, solution.r, sizes, kept]
