@@ -289,7 +289,7 @@ def last_corrections(homotopy: Homotopy, x: np.ndarray) -> tuple[np.ndarray, np.
     for _ in range(_CALLS):
         # Two corrections at s = 0.
         paths, before = Paths.at(point, 0.0), point
-        by_kernel(homotopy.within(qd).tables, paths, every, goal)
+        by_kernel(homotopy.within(qd).tables, paths, every, goal, homotopy.device)
         point = paths.x
     size = abs(x).max(axis=0)
     last = abs(doubles(point - before)).max(axis=0) / size
