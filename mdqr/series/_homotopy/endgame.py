@@ -22,6 +22,8 @@ from mdqr.series._homotopy.tracker import (
 
 # Where the end begins, the ratio of radii from there on, and how many there are for a limb.
 BEGIN, _RATIO, _RADII = 0.1, 4.0, 18
+# Steps from one radius to the next, at most.
+_MOST_STEPS = 2000
 UNDECIDED, REGULAR, SINGULAR, INFINITY, FAILED = range(5)
 # Ends with worse conditions are singular.
 MOST_CONDITION = 1e9
@@ -178,7 +180,7 @@ class _Run:
     def _to(self, radius: float, which: np.ndarray, jump: bool) -> np.ndarray:
         return advance(
             self._homotopy, self._paths, which, radius,
-            tolerance=self._tolerance, least=1e-11 * radius, jump=jump,
+            tolerance=self._tolerance, least=1e-11 * radius, jump=jump, most=_MOST_STEPS,
         )  # fmt: skip
 
     def _at_zero(self, which: np.ndarray) -> np.ndarray:

@@ -106,6 +106,7 @@ def advance(
     least: float = 1e-10,
     longest: float = _LONGEST,
     jump: bool = False,
+    most: int = 20000,
     report: Callable[[int], object] | None = None,
 ) -> np.ndarray:
     """Follow paths straight to a target, and return their states: THERE or FAILED.
@@ -128,10 +129,12 @@ def advance(
         Steps are no longer.
     jump : bool, optional
         Whether a step that reaches zero may go there at once: then s is 0.
+    most : int, optional
+        Paths are lost after so many steps.
     report : callable, optional
         Called with the number of paths that ended.
     """
-    goal = PathGoal(complex(target), tolerance, least, longest, homotopy.no_x0, jump)
+    goal = PathGoal(complex(target), tolerance, least, longest, homotopy.no_x0, jump, most)
     state = by_kernel(homotopy.tables, paths, which, goal, homotopy.device)
     if report is not None:
         report(len(which))

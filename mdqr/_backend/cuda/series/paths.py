@@ -12,7 +12,7 @@ from mdqr._limbs.planes import Block, Kind
 # Threads of a block, and blocks a multiprocessor that share few paths among them.
 _THREADS, _BLOCKS = 32, 8
 # Fewer paths are not worth the copies there and back.
-_LEAST_PATHS = 64
+_LEAST_PATHS = 256
 # Points that a path knows: as `past` in mdqr/paths/arguments.hpp, and its own.
 _KNOWN = 4
 # The driver keeps local memory for all threads that a device can hold: of its memory this part.
