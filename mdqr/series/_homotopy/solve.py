@@ -30,8 +30,9 @@ from mdqr.series._homotopy.starts.chosen import Start
 from mdqr.series._homotopy.sweep import Sweep
 from mdqr.series._systems.system import System
 
-# Times that all paths are followed, each time from other random numbers, while some are lost.
-_ATTEMPTS = 3
+# Times that all paths are followed, each time from other random numbers, while a few are lost: more
+# than this part of them have a reason.
+_ATTEMPTS, _FEW = 3, 0.1
 
 
 @experimental
@@ -112,8 +113,8 @@ def solve(
     Newton's corrections in a kernel; paths of large conditions in dd, qd and od. Paths to infinity
     end where the valuation of the homogeneous coordinate has settled. Loops around s = 0 find
     winding numbers of singular ends, and the ends as means (A. P. Morgan, A. J. Sommese and
-    C. W. Wampler 1991). Paths that meet are followed again with shorter steps. Where paths are
-    lost, all are followed again from another random start, up to twice. With probability
+    C. W. Wampler 1991). Paths that meet are followed again with shorter steps. Where a few
+    paths are lost, all are followed again from another random start, up to twice. With probability
     one all isolated solutions are ends of paths; that none was lost is not proven, except where
     the certified ones are as many as the product of the degrees. The polyhedral start follows
     B. Huber and B. Sturmfels (1995), with mixed cells by linear programs (T. Gao and T. Y. Li
@@ -156,7 +157,7 @@ def solve(
         one = collected(replace(found, method=method), homotopy, followed, certify=certify)
         if best is None or one.info.failed < best.info.failed:
             best = one
-        if not best.info.failed:
+        if not 0 < best.info.failed <= _FEW * best.paths:
             break
     return best
 
