@@ -39,8 +39,8 @@ _LOOPS, _MOST_VALUATION = 1e-3, 0.1
 NOISE = 1e-8
 # Pairs of Newton's corrections in qd, and the size of the last ones at a regular end.
 _CALLS, _REGULAR = 3, 1e-24
-# Ends of generic homotopies are singular ones at infinity from this radius on, and loops are made at
-# two radii of so many.
+# From this radius on ends of generic homotopies are singular ones at infinity, and loops are made
+# at two radii of so many.
 _LATE, _SELDOM = 1e-10, 6
 # Ends of two radii are the same within this.
 _SAME_END = 1e-8

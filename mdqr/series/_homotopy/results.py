@@ -69,8 +69,8 @@ def collected(found: Found, homotopy: Homotopy, followed: Followed, *, certify: 
         parts.append(doubtful)
     for cluster in many:
         points = _affine(ends.points[:, cluster.members])
-        close = _close(found, points) if certify else None
-        parts.append(_singular(found, cluster) if close is None else close)
+        apart = close(found, points) if certify else None
+        parts.append(_singular(found, cluster) if apart is None else apart)
     whole = _joined(parts)
     extraneous = 0
     if found.square is not found.terms:
@@ -157,7 +157,7 @@ def _difference(proven: Certificates, i: int, j: int) -> np.ndarray:
     return abs(Fixed(parts[0], parts[1], points.bits).floats)[:, 0]
 
 
-def _close(found: Found, x: np.ndarray) -> _Part | None:
+def close(found: Found, x: np.ndarray) -> _Part | None:
     """Return solutions so close that their paths seem to end at one; None unless all are certified.
 
     `x` has the points of the paths before that end.

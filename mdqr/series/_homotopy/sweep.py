@@ -19,14 +19,14 @@ from mdqr._precision import PRECISIONS, Precision, dd
 from mdqr._progress import Reporter
 from mdqr.series._homotopy.certify import certificates
 from mdqr.series._homotopy.certify_batch import proofs
-from mdqr.series._homotopy.classify import clusters
+from mdqr.series._homotopy.classify import Cluster, clusters
 from mdqr.series._homotopy.endgame import INFINITY, REGULAR
 from mdqr.series._homotopy.follow import close_pairs, equal, follow
 from mdqr.series._homotopy.homotopy import Parameters, doubles
 from mdqr.series._homotopy.parameter_tables import ParameterTables
 from mdqr.series._homotopy.problem import Problem, in_units
 from mdqr.series._homotopy.refine import refined
-from mdqr.series._homotopy.results import met, real_ones
+from mdqr.series._homotopy.results import Found, close, met, real_ones
 from mdqr.series._homotopy.solution_sweep import SolutionSweep
 from mdqr.series._homotopy.solutions import SolveInfo
 from mdqr.series._homotopy.tracker import THERE, TOLERANCE, Paths, by_kernel
@@ -152,12 +152,29 @@ class Sweep:
             x = refined(terms, (paths.x[1:, regular] / paths.x[0, regular]).T, self.precision)
             self._put_regular(terms, x, regular, ends)
         for cluster in clusters(paths):
-            which, x = cluster.members, cluster.end[1:] / cluster.end[0]
-            ends.x[0, which] = array(x, precision=self.precision)
-            ends.found[0, which] = ends.singular[0, which] = True
-            size = max(float(abs(x).max()), 1e-8)
-            ends.real[0, which] = terms.is_real and bool((abs(x.imag) <= _REAL * size).all())
+            self._put_cluster(terms, cluster, paths.points[:, cluster.members], ends)
         return ends
+
+    def _put_cluster(self, terms: Terms, cluster: Cluster, points: np.ndarray, ends: _Ends) -> None:
+        """Set ends that are one or close together; `points` are of their paths before."""
+        which, x = cluster.members, cluster.end[1:] / cluster.end[0]
+        if self.certify and len(which) == 1:
+            self._put_regular(terms, refined(terms, x[None], self.precision), which, ends)
+            if ends.certified[0, which]:
+                return
+        elif self.certify:
+            units = np.zeros(terms.variables, int)
+            found = Found(self.problem.variables, terms, terms, units, self.precision, "")
+            apart = close(found, (points[1:] / points[0]).T)
+            if apart is not None:
+                ends.x[0, which], ends.real[0, which] = apart.x, apart.real
+                ends.found[0, which] = ends.certified[0, which] = True
+                ends.error[0, which] = apart.error
+                return
+        ends.x[0, which] = array(x, precision=self.precision)
+        ends.found[0, which] = ends.singular[0, which] = True
+        size = max(float(abs(x).max()), 1e-8)
+        ends.real[0, which] = terms.is_real and bool((abs(x.imag) <= _REAL * size).all())
 
     def _put_regular(self, terms: Terms, x: MDArray, which: np.ndarray, ends: _Ends) -> None:
         near = x.to_numpy()
