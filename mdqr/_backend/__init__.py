@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
 import numpy as np
 
 from mdqr._backend.host.backend import backend as host_backend
-from mdqr._backend.protocol import Backend, PathFollower
-from mdqr._limbs.device import cupy_of
+from mdqr._backend.protocol import Backend, CellFinder, PathFollower, PathSystem
+from mdqr._limbs.device import check_device, cupy_of
 from mdqr._limbs.planes import Block
 from mdqr._limbs.rounding_mode import require_nearest
 
@@ -25,7 +29,30 @@ def for_block(block: Block) -> Backend:
     return cuda_backend()
 
 
-def path_follower() -> PathFollower:
-    """Return the backend that has the kernels of homotopy paths: the CPU."""
+def path_follower(
+    device: str | None, system: PathSystem, count: int
+) -> AbstractContextManager[PathFollower]:
+    """Return a context in which a backend follows so many paths.
+
+    On a GPU where this is worth while, else on the CPU; raises as `require_nearest`.
+    """
+    require_nearest()
+    number = check_device(device)
+    if number is None:
+        return nullcontext(host_backend())
+    return _on_gpu(number, system, count)
+
+
+@contextmanager
+def _on_gpu(number: int, system: PathSystem, count: int) -> Iterator[PathFollower]:
+    from mdqr._backend.cuda.backend import backend as cuda_backend
+
+    with importlib.import_module("cupy").cuda.Device(number):
+        found = cuda_backend()
+        yield found if found.follows_paths(system, count) else host_backend()
+
+
+def cell_finder() -> CellFinder:
+    """Return the backend that finds mixed cells: the CPU; raises as `require_nearest`."""
     require_nearest()
     return host_backend()

@@ -602,8 +602,8 @@ def small_systems(backend: Backend) -> SmallSystems | None:
     return cast(SmallSystems, backend) if hasattr(backend, "solve_small") else None
 
 
-class PathFollower(Protocol):
-    """A backend with kernels for homotopy paths, and for the cells where they may begin."""
+class CellFinder(Protocol):
+    """A backend that finds the cells where homotopy paths may begin: the CPU's."""
 
     def mixed_cells(self, start: Block, points: Block, lifting: Block, most: int) -> Block | None:
         """Return the mixed cells of supports: two points of each ``(cells, n, 2)``, int64.
@@ -611,6 +611,14 @@ class PathFollower(Protocol):
         `points` ``(all, n)``, int64, belong to support i from ``start[i]`` to ``start[i + 1]``,
         `lifting` ``(all,)`` their heights. None if that takes more than `most` pivots.
         """
+        ...
+
+
+class PathFollower(Protocol):
+    """A backend with the kernel of homotopy paths."""
+
+    def follows_paths(self, system: PathSystem, count: int) -> bool:
+        """Tell whether a call for so many paths is worth while, and their memory is there."""
         ...
 
     def follow_paths(
@@ -623,6 +631,6 @@ class PathFollower(Protocol):
         the point, and the second below 1e-3 of that, or 1e-13. A path is lost where steps would
         become shorter than `least`, or are more than `most`, or the first unknown is less than
         `vanishing` of the largest. With `jump`, steps that reach s = 0 may go there, and s
-        is 0. Results do not depend on threads and levels.
+        is 0. All arrays are NumPy's. Results do not depend on threads, levels and devices.
         """
         ...

@@ -32,7 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--start",
-        choices=("auto", "total_degree", "polyhedral"),
+        choices=("auto", "total_degree", "multihomogeneous", "polyhedral"),
         default="auto",
         help="the start system; auto: that with fewer paths",
     )

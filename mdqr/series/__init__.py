@@ -7,6 +7,7 @@ from mdqr.series._analysis.pade import Pade, pade
 from mdqr.series._analysis.radius import Radius, radius
 from mdqr.series._arithmetic.series import PowerSeries
 from mdqr.series._errors import NotASolutionError, SingularJacobianError
+from mdqr.series._homotopy.solution_sweep import SolutionSweep
 from mdqr.series._homotopy.solutions import Solution, Solutions, SolveInfo
 from mdqr.series._homotopy.solve import solve
 from mdqr.series._homotopy.starts.cells import mixed_volume
@@ -27,6 +28,7 @@ __all__ = [
     "SeriesSolution",
     "SingularJacobianError",
     "Solution",
+    "SolutionSweep",
     "Solutions",
     "SolveInfo",
     "System",

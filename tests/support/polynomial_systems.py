@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import random
+from itertools import product
+from math import comb
+
 from mdqr.series import System
 
 
@@ -52,3 +56,43 @@ def chandra(n):
         terms = "+".join(f"{k}/{k + i}*H{i}" for i in range(1, n))
         equations.append(f"{2 * n}*H{k}-0.51234*H{k}*(1+{terms})-{2 * n}")
     return System.from_strings(equations, names)
+
+
+def lines(seed):
+    """Lines on a random cubic surface: 27. Points are (s, t, a s + b t, c s + d t)."""
+    draws = random.Random(seed)
+    equations = [{} for _ in range(4)]
+    for i, j, k, m in product(range(4), repeat=4):
+        if i + j + k + m != 3:
+            continue
+        factor = draws.randint(-9, 9)
+        for u, w in product(range(k + 1), range(m + 1)):
+            powers = u, k - u, w, m - w
+            value = factor * comb(k, u) * comb(m, w)
+            equations[i + u + w][powers] = equations[i + u + w].get(powers, 0) + value
+    texts = [
+        "+".join(f"({c})*a^{e[0]}*b^{e[1]}*c^{e[2]}*d^{e[3]}" for e, c in row.items())
+        for row in equations
+    ]
+    return System.from_strings(texts, list("abcd"))
+
+
+def eigenpairs(matrix):
+    """Eigenvectors with a linear condition: as many as rows, of degrees (1, 1) in two groups."""
+    n = len(matrix)
+    names = [f"x{i}" for i in range(n)]
+    texts = [
+        "+".join(f"({int(c)})*{x}" for c, x in zip(row, names, strict=True)) + f"-z*x{i}"
+        for i, row in enumerate(matrix)
+    ]
+    condition = "+".join(f"{i + 2}*{x}" for i, x in enumerate(names)) + "-1"
+    return System.from_strings([*texts, condition], [*names, "z"])
+
+
+def neurons():
+    """S. Boon's system of six unknowns from neurophysiology: 8 solutions, a mixed volume of 20."""
+    texts = ["s^2+g^2-1", "u^2+h^2-1"]
+    powers = [("g^3", "h^3", "6/5"), ("s^3", "u^3", "6/5"), ("g^2*s", "h^2*u", "7/10")]
+    powers.append(("g*s^2", "h*u^2", "7/10"))
+    texts += [f"C*{one}+D*{other}-{value}" for one, other, value in powers]
+    return System.from_strings(texts, ["s", "g", "u", "h", "C", "D"])

@@ -21,6 +21,7 @@ from mdqr._backend.cuda.reductions import Reductions
 from mdqr._backend.cuda.runtime.kernels import CupyKernels
 from mdqr._backend.cuda.runtime.recorded import Recorded
 from mdqr._backend.cuda.series.order import SeriesOrders
+from mdqr._backend.cuda.series.paths import Paths
 from mdqr._limbs.folds import use_on_device
 from mdqr._limbs.planes import Kind
 
@@ -48,6 +49,7 @@ class CudaBackend(
     Triangles,
     Windows,
     SeriesOrders,
+    Paths,
 ):
     """NVIDIA GPUs; see `mdqr._backend.protocol.Backend` for what each call computes."""
 

@@ -19,6 +19,10 @@ class Paths:
         n = points.shape[1]
         return np.array(found, np.int64).reshape(-1, n, 2) if complete else None
 
+    def follows_paths(self, system: PathSystem, count: int) -> bool:
+        """Return True."""
+        return True
+
     def follow_paths(
         self, system: PathSystem, points: PathPoints, which: Block, goal: PathGoal
     ) -> Block:

@@ -18,6 +18,7 @@ float64 with the errors below added: u is 2^-53, a product of complex numbers is
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ from mdqr.series._systems.terms import Terms
 # Bits behind those of the precision, in which points are cut off.
 _GUARD = 64
 # Larger points are not tested.
-_LIMIT = 2.0**100
+LIMIT = 2.0**100
 # Radii are tried that become smaller by this.
 _TRIES, _SMALLER = 24, 0.5
 
@@ -72,10 +73,10 @@ def certificates(terms: Terms, x: MDArray) -> Certificates:
     found = Certificates(
         np.zeros(count, bool), np.full((n, count), np.inf), np.zeros((n, count)), points
     )
-    if not count or not size < _LIMIT:
+    if not count or not size < LIMIT:
         return found
     with np.errstate(all="ignore"):
-        test = _Test(terms, points, x)
+        test = _ExactTest(terms, points, x)
         test.with_floats(found, np.arange(count))
         test.with_integers(found, np.flatnonzero(~found.certified))
     # Limbs were cut off, each of the real and of the imaginary part.
@@ -83,33 +84,84 @@ def certificates(terms: Terms, x: MDArray) -> Certificates:
     return found
 
 
-class _Test:
-    """One system at points."""
+class Test:
+    """One system at points.
 
-    def __init__(self, terms: Terms, points: Fixed, x: MDArray) -> None:
-        self._terms, self._points, self._x, self._precision = terms, points, x, x.precision
-        self._sizes = Magnitudes(terms)
-        self._near = points.floats
-        self._values = integers.values(terms, points)
+    Parameters
+    ----------
+    terms : Terms
+        In n unknowns, and parameters behind them.
+    near : numpy.ndarray
+        Points in complex128, with the parameters, each part wrong by less than 2 units.
+    values : numpy.ndarray
+        The equations ``(m, points)``.
+    wrong : numpy.ndarray or float, optional
+        How wrong these may be, beyond their roundings to float64.
+    """
+
+    def __init__(
+        self,
+        terms: Terms,
+        near: np.ndarray,
+        values: np.ndarray,
+        wrong: np.ndarray | float = 0.0,
+    ) -> None:
+        self._terms, self._near, self._values, self._wrong = terms, near, values, wrong
+        self._sizes, self._n = Magnitudes(terms), terms.equations
         # |y| from above; a solution at zero has disks of radius one.
-        self._moduli = abs(self._near) * (1 + 8 * U) + 2.0**-1000
-        self._moduli[:, ~self._near.any(axis=0)] = 1.0
+        self._moduli = abs(near) * (1 + 8 * U) + 2.0**-1000
+        self._moduli[: self._n, ~near[: self._n].any(axis=0)] = 1.0
 
     def with_floats(self, found: Certificates, which: np.ndarray) -> None:
         """Certify points with Jacobians in float64."""
-        y = self._near[:, which]
-        slopes = self._terms.polynomials(y)[1].transpose(2, 0, 1).copy()
+        n, sizes, moduli = self._n, self._sizes, self._moduli[:, which]
+        slopes = self._terms.polynomials(self._near[:, which])[1][:, :n]
+        slopes = slopes.transpose(2, 0, 1).copy()
         inverse = _inverses(slopes)
-        n, sizes = self._terms.variables, self._sizes
         # Each of D unknowns is rounded to 4 u and multiplied by another, coefficients are rounded
         # and multiplied, T terms added.
-        moduli = sizes.slopes(self._moduli[:, which]).transpose(2, 0, 1)
-        wrong = (8 * sizes.degree + 2 * sizes.most + 16) * U * moduli + sizes.floor(self._moduli)
+        factor = (8 * sizes.degree + 2 * sizes.most + 16) * U
+        wrong = factor * sizes.slopes(moduli, n).transpose(2, 0, 1) + sizes.floor(self._moduli)
         b = abs(inverse) * (1 + 16 * U)
         left = abs(np.eye(n) - inverse @ slopes) * (1 + 4 * U) + 2 * U * np.eye(n) + 2.0**-1000
         left += (2 * n + 8) * U * (b @ abs(slopes)) + b @ wrong
         left = left * (1 + (4 * n + 32) * U)
         self._certify(found, which, inverse, left, self._values[:, which], sizes)
+
+    def _certify(
+        self,
+        found: Certificates,
+        which: np.ndarray,
+        inverse: np.ndarray,
+        left: np.ndarray,
+        values: np.ndarray,
+        sizes: Magnitudes,
+    ) -> None:
+        """Test points with the inverses ``(points, n, n)`` and bounds of ``|1 - B J|``."""
+        n, f = self._n, values.T[..., None]
+        b = abs(inverse) * (1 + 16 * U)
+        wrong = np.broadcast_to(self._wrong, self._values.shape)[:, which].T[..., None]
+        v = (abs(inverse @ f) + b @ ((4 * n + 32) * U * abs(f) + wrong))[..., 0].T
+        v = v * (1 + (4 * n + 32) * U) + 2.0**-1000
+        y = self._moduli[:, which]
+        top = y[:n].max(axis=0)
+        same = np.broadcast_to(top, (n, len(top)))
+        for shape in (same, np.maximum(y[:n], 1e-8 * same)):
+            here = np.flatnonzero(~found.certified[which])
+            if here.size:
+                rest = _Disks(sizes, b[here], left[here], v[:, here], y[:, here])
+                good, error, unique = rest.test(shape[:, here])
+                place = which[here[good]]
+                found.certified[place] = True
+                found.error[:, place], found.unique[:, place] = error[:, good], unique[:, good]
+
+
+class _ExactTest(Test):
+    """Points that are exact, and values without roundings."""
+
+    def __init__(self, terms: Terms, points: Fixed, x: MDArray) -> None:
+        self._points, self._x, self._precision = points, x, x.precision
+        super().__init__(terms, points.floats, integers.values(terms, points))
 
     def with_integers(self, found: Certificates, which: np.ndarray) -> None:
         """Certify points with Jacobians and inverses that do not round."""
@@ -137,35 +189,12 @@ class _Test:
             values = integers.values(whole, y)
             self._certify(found, np.array([place]), b.floats[None], left[None], values, sizes)
 
-    def _certify(
-        self,
-        found: Certificates,
-        which: np.ndarray,
-        inverse: np.ndarray,
-        left: np.ndarray,
-        values: np.ndarray,
-        sizes: Magnitudes,
-    ) -> None:
-        """Test points with the inverses ``(points, n, n)`` and bounds of ``|1 - B J|``."""
-        n, f = len(self._moduli), values.T[..., None]
-        b = abs(inverse) * (1 + 16 * U)
-        v = (abs(inverse @ f) + ((4 * n + 32) * U) * (b @ abs(f)))[..., 0].T
-        v = v * (1 + (4 * n + 32) * U) + 2.0**-1000
-        y = self._moduli[:, which]
-        top = y.max(axis=0)
-        same = np.broadcast_to(top, y.shape)
-        for shape in (same, np.maximum(y, 1e-8 * same)):
-            here = np.flatnonzero(~found.certified[which])
-            if here.size:
-                rest = _Disks(sizes, b[here], left[here], v[:, here], y[:, here])
-                good, error, unique = rest.test(shape[:, here])
-                place = which[here[good]]
-                found.certified[place] = True
-                found.error[:, place], found.unique[:, place] = error[:, good], unique[:, good]
-
 
 class _Disks:
-    """The test of points with disks of one shape: bounds ``(n, points)`` relative to it."""
+    """The test of points with disks of one shape: bounds ``(n, points)`` relative to it.
+
+    `y` has parameters behind the unknowns, which stay.
+    """
 
     def __init__(
         self,
@@ -183,11 +212,14 @@ class _Disks:
     def _times(self, matrix: np.ndarray, x: np.ndarray) -> np.ndarray:
         return (matrix @ x.T[..., None])[..., 0].T * self._outward
 
-    def curvature(self, d: np.ndarray, rho: np.ndarray) -> np.ndarray:
-        """Return c ``(n, points)``, not yet divided by d."""
-        second = 2.0 * self._sizes.orders((self._y + rho * d) * (1 + 4 * U), d)[2]
-        second += self._sizes.floor(self._y)
-        return self._times(self._b, second)
+    def curvature(self, d: np.ndarray, rho: np.ndarray, which: Any = slice(None)) -> np.ndarray:
+        """Return c ``(n, points)`` of some points, not yet divided by d."""
+        y = self._y[:, which]
+        rest = np.zeros((len(y) - len(d), d.shape[1]))
+        wide = np.concatenate([d, rest]) if len(rest) else d
+        second = 2.0 * self._sizes.orders((y + rho * wide) * (1 + 4 * U), wide)[2]
+        second += self._sizes.floor(y)
+        return self._times(self._b[which], second)
 
     def test(self, d: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return which points are certified, their errors and the radii of uniqueness."""
@@ -202,12 +234,16 @@ class _Disks:
         largest = np.zeros(len(rho))
         slope = np.full(len(rho), np.inf)
         for _ in range(_TRIES):
-            c = (self.curvature(d, rho) / d * self._outward).max(axis=0)
-            inward = rho * (1 - 16 * U)
-            new = (a + b * rho + c * rho * rho / 2 < inward) & (b + c * rho < 1 - 16 * U) & ~good
-            largest[new], slope[new] = rho[new], c[new]
-            good |= new
-            rho = np.where(good, rho, rho * _SMALLER)
+            rest = np.flatnonzero(~good)
+            if not rest.size:
+                break
+            e, r = d[:, rest], rho[rest]
+            c = (self.curvature(e, r, rest) / e * self._outward).max(axis=0)
+            new = a[rest] + b[rest] * r + c * r * r / 2 < r * (1 - 16 * U)
+            new &= b[rest] + c * r < 1 - 16 * U
+            held = rest[new]
+            largest[held], slope[held], good[held] = r[new], c[new], True
+            rho[rest[~new]] *= _SMALLER
         below = 1.0 - b - slope * largest / 2 - 16 * U
         radius = np.where(good, a / np.where(good, below, 1.0) * (1 + 16 * U), 0.0)
         curved = self.curvature(d, np.where(good, largest, 0.0))

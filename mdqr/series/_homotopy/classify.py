@@ -16,7 +16,8 @@ _CLUSTER = 1e-6
 # multiplicity m is left with this; what is found is on the set if it is left with that.
 _WALK, _LEFT, _ON_SET = 1e-2, 1e-6, 1e-12
 _LONGEST_WALK, _STEPS, _DIRECTIONS = 0.3, 30, 4
-_NULL = 1e-6
+# Terms of an equation that are a smaller part of others count as that.
+_NULL, _LEAST = 1e-6, 1e-16
 
 
 class Cluster(NamedTuple):
@@ -79,16 +80,21 @@ def is_on_set(homotopy: Homotopy, cluster: Cluster) -> bool:
 
 
 def _residual(homotopy: Homotopy, x: np.ndarray, v: np.ndarray, walk: float) -> float:
-    """Return the residual of the equations on the slice at a distance, by Gauss-Newton's method."""
-    y = x + walk * v
+    """Return the residual of the equations on the slice at a distance, by Gauss-Newton's method.
+
+    Relative to the terms of each equation, which may be small in all of the neighbourhood.
+    """
+    y, zero = x + walk * v, np.zeros(1, complex)
     left = np.inf
     for _ in range(_STEPS):
-        h, hx, _ = homotopy.jet(y[:, None], np.zeros(1, complex))
-        right = np.append(h[0], v.conj() @ (y - x) - walk)
+        h, hx, _ = homotopy.jet(y[:, None], zero)
+        sizes = np.append(homotopy.moduli(y[:, None], zero)[:, 0], [1.0, walk])
+        sizes = np.maximum(sizes, _LEAST * sizes.max())
+        right = np.append(h[0], v.conj() @ (y - x) - walk) / sizes
         left = float(abs(right).max())
         if not left > _ON_SET / 100:
             return left
-        matrix = np.concatenate([hx[0], v.conj()[None]])
+        matrix = np.concatenate([hx[0], v.conj()[None]]) / sizes[:, None]
         if not np.isfinite(matrix).all():
             return np.inf
         y = y - np.linalg.lstsq(matrix, right, rcond=1e-12)[0]

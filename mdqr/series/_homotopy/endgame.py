@@ -20,8 +20,11 @@ from mdqr.series._homotopy.tracker import (
     in_precision,
 )
 
-# Where the end begins, the ratio of radii from there on, and how many there are for a limb.
-BEGIN, _RATIO, _RADII = 0.1, 4.0, 18
+# Where the end begins, the ratio of radii from there on, and how many there are for a limb: of four
+# limbs or more so many that x0 becomes small on the way to infinity, also as a root of s.
+BEGIN, _RATIO, _RADII, _MORE_RADII = 0.1, 4.0, 18, 45
+# Steps from one radius to the next, at most.
+_MOST_STEPS = 2000
 UNDECIDED, REGULAR, SINGULAR, INFINITY, FAILED = range(5)
 # Ends with worse conditions are singular.
 MOST_CONDITION = 1e9
@@ -29,15 +32,16 @@ MOST_CONDITION = 1e9
 # for settled where it changes by so little from one radius to the next, and less each time.
 _KNOWN = 3
 _SETTLED, _EXACT, _LEAST_VALUATION, _LAST_RADIUS = 0.05, 1e-9, 0.05, 2e-3
-_SMALL_X0 = 1e-3
+_SMALL_X0 = {False: 1e-3, True: 1e-14}
 # Loops from this radius on, for paths whose valuation is no larger, and for their cycles.
 _LOOPS, _MOST_VALUATION = 1e-3, 0.1
 # Points may have errors as large as this; else the next precision is taken.
 NOISE = 1e-8
 # Pairs of Newton's corrections in qd, and the size of the last ones at a regular end.
 _CALLS, _REGULAR = 3, 1e-24
-# Ends of generic homotopies are singular ones at infinity from this radius on.
-_LATE = 1e-10
+# From this radius on ends of generic homotopies are singular ones at infinity, and loops are made
+# at two radii of so many.
+_LATE, _SELDOM = 1e-10, 6
 # Ends of two radii are the same within this.
 _SAME_END = 1e-8
 
@@ -90,7 +94,8 @@ def finish(
     Those that a precision loses go on in the next one, up to `most`.
     """
     run = _Run(homotopy, paths, most, tolerance)
-    last = _RADII * (homotopy.precision or PRECISIONS[0]).limbs
+    limbs = (homotopy.precision or PRECISIONS[0]).limbs
+    last = (_RADII if limbs < 4 else _MORE_RADII) * limbs
     hard = run.ill_conditioned()
     run.refine(hard, paths[hard], first)
     for k in range(first, last + 1):
@@ -134,6 +139,7 @@ class _Run:
         self._last_end = np.full((homotopy.variables, count), np.nan, complex)
         self._last_winding = np.zeros(count, int)
         self._radius = BEGIN
+        self._looped = 0
 
     @property
     def live(self) -> np.ndarray:
@@ -178,7 +184,7 @@ class _Run:
     def _to(self, radius: float, which: np.ndarray, jump: bool) -> np.ndarray:
         return advance(
             self._homotopy, self._paths, which, radius,
-            tolerance=self._tolerance, least=1e-11 * radius, jump=jump,
+            tolerance=self._tolerance, least=1e-11 * radius, jump=jump, most=_MOST_STEPS,
         )  # fmt: skip
 
     def _at_zero(self, which: np.ndarray) -> np.ndarray:
@@ -210,8 +216,8 @@ class _Run:
         settled = smaller.all(axis=0) & (changes < _SETTLED * abs(v)).all(axis=0)
         ratio = part_of_x0(self._homotopy, x)
         far = settled & (v > _LEAST_VALUATION) & (self._radius < _LAST_RADIUS)
-        # Where large solutions are as likely as infinity, x0 alone decides.
-        near = far & (ratio < _SMALL_X0) & (not self._homotopy.generic)
+        # Where large solutions are as likely as infinity, x0 has to be smaller.
+        near = far & (ratio < _SMALL_X0[self._homotopy.generic])
         far = near | (ratio < self._homotopy.no_x0)
         self._leaving[live] = v > _MOST_VALUATION
         self._valuation[:, live] = known[1:]
@@ -230,7 +236,8 @@ class _Run:
     def loops(self) -> None:
         """Decide paths by loops around zero."""
         live, radius = self.live, self._radius
-        if radius > _LOOPS:
+        self._looped += radius <= _LOOPS
+        if radius > _LOOPS or (radius < _LATE and self._looped % _SELDOM > 1):
             return
         staying = np.flatnonzero(~self._leaving[live])
         found = loops.turn(self._homotopy, self._paths[live], radius, staying)
@@ -289,7 +296,7 @@ def last_corrections(homotopy: Homotopy, x: np.ndarray) -> tuple[np.ndarray, np.
     for _ in range(_CALLS):
         # Two corrections at s = 0.
         paths, before = Paths.at(point, 0.0), point
-        by_kernel(homotopy.within(qd).tables, paths, every, goal)
+        by_kernel(homotopy.within(qd).tables, paths, every, goal, homotopy.device)
         point = paths.x
     size = abs(x).max(axis=0)
     last = abs(doubles(point - before)).max(axis=0) / size

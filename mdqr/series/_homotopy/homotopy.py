@@ -33,7 +33,7 @@ class Line:
 
     `terms` are homogeneous: the n equations of F and the n of G. With `generic`, F has the
     monomials of G, and few paths, if any, lead to infinity. `units` are powers of two of the
-    coordinates.
+    coordinates. On `device` many paths are followed.
     """
 
     terms: Terms
@@ -41,6 +41,7 @@ class Line:
     patch: np.ndarray
     generic: bool = False
     units: np.ndarray | None = None
+    device: str | None = None
     precision: Precision | None = None
     _within: dict[Precision | None, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -94,7 +95,8 @@ class Parameters:
     """``F(x, p(s))`` with p(1) and p(0) given, and ``patch . x = 1``.
 
     p is ``u p(1) + (1 - u) p(0)`` with ``u = gamma s / (gamma s + 1 - s)``, an arc around real
-    parameters for which paths may meet. `terms` are in x, homogeneous, and then p.
+    parameters for which paths may meet. `terms` are in x, homogeneous, and then p. The rest is as
+    in `Line`.
     """
 
     terms: Terms
@@ -104,6 +106,7 @@ class Parameters:
     end: np.ndarray
     generic: bool = True
     units: np.ndarray | None = None
+    device: str | None = None
     precision: Precision | None = None
     _within: dict[Precision | None, Any] = field(default_factory=dict, repr=False, compare=False)
 

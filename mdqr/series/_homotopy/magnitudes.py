@@ -39,6 +39,7 @@ class Magnitudes:
             [products.monomials[places[key]] if key else self._one for key in keys], int
         )
         self._size = abs(terms.floats)[:, None]
+        self._rows = [np.flatnonzero(terms.equation == row) for row in range(terms.equations)]
         # The degree and the number of terms of the largest equation.
         self.degree = int(terms.exponents.sum(axis=1).max(initial=1))
         self.most = int(terms.counts.max(initial=1))
@@ -70,16 +71,15 @@ class Magnitudes:
             return float(_UNDERFLOW * most * np.float64(top) ** (self.degree + 2))
 
     def _sums(self, nodes: np.ndarray) -> np.ndarray:
-        found = np.zeros((self._terms.equations, nodes.shape[1]))
-        np.add.at(found, self._terms.equation, self._size * nodes[self._nodes])
+        values = self._size * nodes[self._nodes]
+        found = np.array([values[rows].sum(axis=0) for rows in self._rows])
         return found * self.outward
 
-    def slopes(self, r: np.ndarray) -> np.ndarray:
-        """Return upper bounds ``(m, n, points)`` of the derivatives at moduli r."""
-        n, points = r.shape
+    def slopes(self, r: np.ndarray, variables: int) -> np.ndarray:
+        """Return upper bounds ``(m, variables, points)`` of derivatives at moduli r."""
         zero = np.zeros_like(r)
-        found = np.empty((self._terms.equations, n, points))
-        for j in range(n):
+        found = np.empty((self._terms.equations, variables, r.shape[1]))
+        for j in range(variables):
             direction = zero.copy()
             direction[j] = 1.0
             found[:, j] = self.orders(r, direction)[1]

@@ -69,8 +69,8 @@ def collected(found: Found, homotopy: Homotopy, followed: Followed, *, certify: 
         parts.append(doubtful)
     for cluster in many:
         points = _affine(ends.points[:, cluster.members])
-        close = _close(found, points) if certify else None
-        parts.append(_singular(found, cluster) if close is None else close)
+        apart = close(found, points) if certify else None
+        parts.append(_singular(found, cluster) if apart is None else apart)
     whole = _joined(parts)
     extraneous = 0
     if found.square is not found.terms:
@@ -114,16 +114,16 @@ def _regular(found: Found, x: np.ndarray, certify: bool) -> _Part:
     if certify:
         proven = certificates(found.square, part.x)
         if found.square.is_real:
-            sure = _real(proven)
+            sure = real_ones(proven)
             part.real = np.where(proven.certified, sure, part.real)
-        doubtful, again = _met(proven)
+        doubtful, again = met(proven)
         part.certified = proven.certified & ~doubtful
         part.error = np.where(part.certified, proven.error, np.nan).T
         part = _some(part, np.flatnonzero(~again))
     return part
 
 
-def _real(proven: Certificates) -> np.ndarray:
+def real_ones(proven: Certificates) -> np.ndarray:
     """Tell which solutions are real: the conjugate one is in the disks of uniqueness.
 
     Its distance from the point is at most the error and twice the imaginary part.
@@ -132,7 +132,7 @@ def _real(proven: Certificates) -> np.ndarray:
     return np.asarray((proven.error + 2 * imaginary < proven.unique * (1 - 2.0**-50)).all(axis=0))
 
 
-def _met(proven: Certificates) -> tuple[np.ndarray, np.ndarray]:
+def met(proven: Certificates) -> tuple[np.ndarray, np.ndarray]:
     """Tell which solutions are not shown to differ from one before, and which are that one.
 
     They differ where a coordinate differs by more than both errors, and are one if the disks of
@@ -157,7 +157,7 @@ def _difference(proven: Certificates, i: int, j: int) -> np.ndarray:
     return abs(Fixed(parts[0], parts[1], points.bits).floats)[:, 0]
 
 
-def _close(found: Found, x: np.ndarray) -> _Part | None:
+def close(found: Found, x: np.ndarray) -> _Part | None:
     """Return solutions so close that their paths seem to end at one; None unless all are certified.
 
     `x` has the points of the paths before that end.
@@ -168,11 +168,11 @@ def _close(found: Found, x: np.ndarray) -> _Part | None:
     if not np.isfinite(points.to_numpy()).all():
         return None
     proven = certificates(found.square, points)
-    if not proven.certified.all() or _met(proven)[0].any():
+    if not proven.certified.all() or met(proven)[0].any():
         return None
     count = len(points)
     return _Part(
-        points, np.ones(count, int), _real(proven) & found.square.is_real,
+        points, np.ones(count, int), real_ones(proven) & found.square.is_real,
         np.zeros(count, bool), np.ones(count, bool), proven.error.T,
     )  # fmt: skip
 

@@ -116,12 +116,7 @@ class Solutions:
 
         A component without correct digits, as zero with an error, has 0.
         """
-        size = abs(self.x).to_numpy() * (1 - 2.0**-50)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found = -np.log10(self.error_bound / (size - self.error_bound))
-            found = np.where(self.error_bound < size, found, 0.0)
-        found = np.clip(found - 1e-9, 0.0, self.x.precision.digits)
-        return np.where(np.isnan(self.error_bound), np.nan, found)
+        return digits_of(self.x, self.error_bound)
 
     @property
     def at_infinity(self) -> int:
@@ -220,6 +215,15 @@ class Solutions:
         if len(self) > _MOST_ROWS:
             lines.append(f"... {len(self) - _MOST_ROWS} more")
         return lines
+
+
+def digits_of(x: MDArray, error: np.ndarray) -> np.ndarray:
+    """Return the digits that bounds of absolute errors prove, NaN where these are NaN."""
+    size = abs(x).to_numpy() * (1 - 2.0**-50)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.where(error < size, -np.log10(error / (size - error)), 0.0)
+    found = np.clip(found - 1e-9, 0.0, x.precision.digits)
+    return np.where(np.isnan(error), np.nan, found)
 
 
 _ROWS = ("x", "multiplicity", "is_real", "is_singular", "is_certified", "error_bound")

@@ -4,35 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from mdqr._array.array import MDArray
-from mdqr._core.promotion import precisions_in
-from mdqr._functions.creation import array
-from mdqr._precision import PRECISIONS, Precision, as_precision, dd
+from mdqr._precision import PRECISIONS, Precision
 from mdqr._progress import Progress, Report, with_report
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
 from mdqr.series._errors import required
+from mdqr.series._homotopy.arguments import (
+    are_many,
+    device_given,
+    precision_given,
+    solutions_given,
+    targets_given,
+    values_given,
+)
 from mdqr.series._homotopy.follow import follow
-from mdqr.series._homotopy.homotopy import Homotopy
 from mdqr.series._homotopy.problem import Problem, in_units, squared, units
 from mdqr.series._homotopy.results import Found, collected
 from mdqr.series._homotopy.solutions import Solutions
 from mdqr.series._homotopy.starts import start as starts
-from mdqr.series._homotopy.starts.cells import ALL
-from mdqr.series._homotopy.starts.polyhedral import cells_of, polyhedral
-from mdqr.series._systems.polynomial import Gaussian
+from mdqr.series._homotopy.starts.chosen import Start
+from mdqr.series._homotopy.sweep import Sweep
 from mdqr.series._systems.system import System
-from mdqr.series._systems.terms import Terms, gaussian
 
-# The search for mixed cells takes so many pivots at most; of fewer paths none are looked for, and
-# the mixed volume has to be this part of the product of the degrees.
-_PIVOTS, _PIVOTS_A_PATH, _FEW, _FEWER = 20000, 100, 8, 0.8
-_STARTS = ("auto", "total_degree", "polyhedral")
+# Times that all paths are followed, each time from other random numbers, while a few are lost: more
+# than this part of them have a reason.
+_ATTEMPTS, _FEW = 3, 0.1
 
 
 @experimental
@@ -40,29 +40,37 @@ def solve(
     system: System,
     *,
     start: Any = "auto",
+    groups: Sequence[Sequence[str]] | None = None,
     target: Any = None,
     parameters: Sequence[str] | None = None,
     precision: PrecisionLike | None = None,
     certify: bool = True,
     rng: Any = 0,
+    device: str | None = None,
     progress: Progress = None,
-) -> Solutions:
+) -> Any:
     """Return all isolated solutions of a polynomial system.
 
     Parameters
     ----------
     system : System
         At least as many equations as unknowns.
-    start : {"auto", "total_degree", "polyhedral"} or tuple, optional
+    start : {"auto", "total_degree", "multihomogeneous", "polyhedral"} or tuple, optional
         "total_degree": a start system ``x_i^d = b``, with as many paths as the product of the
-        degrees. "polyhedral": one with the monomials of the equations, with as many paths as their
-        mixed volume; the origin joins them where solutions with zeros are possible. "auto" takes
-        that with fewer paths, if mixed cells are found soon. Or ``(solutions, values)``: solutions
-        ``(k, n)`` of the system at other values of its parameters, from which paths lead to those
-        at `target`.
-    target : number or sequence, optional
+        degrees. "multihomogeneous": products of linear equations in groups of the unknowns, with
+        fewer paths where degrees in the groups are low. "polyhedral": one with the monomials of the
+        equations, with as many paths as their mixed volume; the origin joins them where solutions
+        with zeros are possible. "auto" takes the first or the last, that with fewer paths, if mixed
+        cells are found soon; the second never has fewer than the last. Or ``(solutions, values)``:
+        solutions ``(k, n)`` of the system at other values of its parameters, from which paths lead
+        to those at `target`.
+    groups : sequence of sequences of str, optional
+        The unknowns of each group, for "multihomogeneous" alone. By default those with the fewest
+        paths: of all, for up to six unknowns, else of those from joining two groups at a time.
+    target : number, sequence or array, optional
         The values of the parameters; one number for one parameter. Equations with parameters
-        need it.
+        need it. An array ``(m, q)`` of real or complex numbers has m values of q parameters: with a
+        start of ``(solutions, values)`` all are solved at once.
     parameters : sequence of str, optional
         Which names of the system are its parameters; by default ``system.parameter``, if the
         equations depend on it.
@@ -73,19 +81,23 @@ def solve(
         Prove that solutions are isolated, distinct, real or not, and bound their errors.
     rng : int or numpy.random.Generator, optional
         Seed of the random numbers of the homotopy.
+    device : str, optional
+        Where many paths are followed at once: "cpu", "cuda" or "cuda:k". By default the GPU of the
+        start points or of `target`, if they are on one. Results are in the memory of the host.
     progress : callable or bool, optional
         Called as ``progress("paths", done, total)`` and ``progress("ends", done, total)``; True
         for a bar.
 
     Returns
     -------
-    Solutions
-        The finite solutions, their multiplicities, and counts of the other paths.
+    Solutions or SolutionSweep
+        The finite solutions, their multiplicities, and counts of the other paths. For m values of
+        the parameters and k start points the ends of all paths, points ``(m, k, n)``.
 
     Raises
     ------
     TypeError
-        If `system` is none, or `parameters` a string.
+        If `system` is none, `parameters` a string, or an array of targets none of numbers.
     ValueError
         If the equations are fewer than the unknowns, the paths more than a million, a parameter has
         no value, `start` is unknown, or a coefficient is out of the range of doubles.
@@ -101,7 +113,8 @@ def solve(
     Newton's corrections in a kernel; paths of large conditions in dd, qd and od. Paths to infinity
     end where the valuation of the homogeneous coordinate has settled. Loops around s = 0 find
     winding numbers of singular ends, and the ends as means (A. P. Morgan, A. J. Sommese and
-    C. W. Wampler 1991). Paths that meet are followed again with shorter steps. With probability
+    C. W. Wampler 1991). Paths that meet are followed again with shorter steps. Where a few
+    paths are lost, all are followed again from another random start, up to twice. With probability
     one all isolated solutions are ends of paths; that none was lost is not proven, except where
     the certified ones are as many as the product of the degrees. The polyhedral start follows
     B. Huber and B. Sturmfels (1995), with mixed cells by linear programs (T. Gao and T. Y. Li
@@ -123,96 +136,46 @@ def solve(
         return with_report(solve, locals())
     required("solve", "system", system, System)
     problem = Problem.of(system, parameters)
-    values = _values(problem, target, "target")
-    work = _precision(precision, system, target)
-    generator = np.random.default_rng(rng)
+    work, generator = precision_given(precision, system, target), np.random.default_rng(rng)
+    device = device_given(device, start, target)
+    if are_many(target):
+        sweep = _sweep(problem, start, groups, work, generator, certify, device)
+        return sweep.run(targets_given(problem, target), progress)
+    values = values_given(problem, target, "target")
     terms = problem.at(values)
     powers = units(terms)
     scaled = in_units(terms, powers)
     square = squared(scaled, generator)
-    method, (homotopy, x) = _begin(problem, start, values, powers, square, generator)
-    most = max(work, PRECISIONS[2])
-    homotopy = replace(homotopy, units=powers, _within={})
-    followed = follow(homotopy, x, most, progress)
-    found = Found(problem.variables, scaled, square, powers, work, method)
-    return collected(found, homotopy, followed, certify=certify)
+    begin = Start(problem, start, groups, values, powers, square, device)
+    begin.check()
+    found = Found(problem.variables, scaled, square, powers, work, "")
+    best: Solutions | None = None
+    for _ in range(_ATTEMPTS):
+        method, homotopy, x = begin.begin(generator)
+        homotopy = replace(homotopy, units=powers, device=device, _within={})
+        followed = follow(homotopy, x, max(work, PRECISIONS[2]), progress)
+        one = collected(replace(found, method=method), homotopy, followed, certify=certify)
+        if best is None or one.info.failed < best.info.failed:
+            best = one
+        if not 0 < best.info.failed <= _FEW * best.paths:
+            break
+    return best
 
 
-def _precision(given: PrecisionLike | None, system: System, target: Any) -> Precision:
-    if given is not None:
-        return as_precision(given)
-    return max(system._precisions.union(precisions_in(target)), default=dd)
-
-
-def _values(problem: Problem, given: Any, name: str) -> list[Gaussian]:
-    """Return values of the parameters, exactly."""
-    count = len(problem.parameters)
-    names = ", ".join(problem.parameters)
-    if given is None:
-        if count:
-            raise ValueError(f"the equations depend on {names}; give values as {name}=")
-        return []
-    parts = [given] if _is_one(given) else list(given)
-    if len(parts) != count:
-        what = f"{count} parameters ({names})" if count else "no parameters"
-        raise ValueError(f"{name} has {len(parts)} values, and the system {what}")
-    try:
-        return [gaussian(part) for part in parts]
-    except (ValueError, OverflowError, TypeError):
-        raise ValueError(f"{name} must be finite numbers") from None
-
-
-def _is_one(given: Any) -> bool:
-    return (
-        isinstance(given, str)
-        or np.ndim(given.to_numpy() if isinstance(given, MDArray) else given) == 0
-    )
-
-
-def _named(
-    start: str, square: Terms, rng: np.random.Generator
-) -> tuple[str, tuple[Homotopy, np.ndarray]]:
-    """Return the homotopy of a start by its name; "auto" takes that with fewer paths."""
-    if start != "total_degree":
-        paths = prod(map(int, square.degrees))
-        # Cells are not looked for longer than paths would take.
-        most = _PIVOTS + _PIVOTS_A_PATH * paths if start == "auto" else ALL
-        cells = cells_of(square, rng, most) if start != "auto" or paths > _FEW else None
-        volume = 0 if cells is None else int(cells.volumes.sum())
-        if cells is not None and volume > 0 and (start != "auto" or volume <= _FEWER * paths):
-            found = polyhedral(square, cells, rng)
-            if found is not None:
-                return "polyhedral", found
-    return "total_degree", starts.total_degree(square, rng)
-
-
-def _begin(
+def _sweep(
     problem: Problem,
     start: Any,
-    values: list[Gaussian],
-    powers: np.ndarray,
-    square: Any,
+    groups: Any,
+    work: Precision,
     rng: np.random.Generator,
-) -> tuple[str, tuple[Homotopy, np.ndarray]]:
-    """Return the name of the start, and the homotopy with its start points."""
-    if isinstance(start, str):
-        if start not in _STARTS:
-            raise ValueError(
-                'start must be "auto", "total_degree", "polyhedral" or (solutions, values); got '
-                f"{start!r:.50}"
-            )
-        return _named(start, square, rng)
-    if not isinstance(start, tuple) or len(start) != 2:
-        raise ValueError("start must be a name, or a pair of solutions and values of parameters")
-    if not problem.parameters:
-        raise ValueError("a start with values needs a system with parameters")
-    if problem.terms.equations != len(problem.variables):
-        raise ValueError("a start with values needs as many equations as unknowns")
-    points = array(start[0], precision="dd").to_numpy().astype(complex)
-    n = len(problem.variables)
-    if points.ndim != 2 or points.shape[1] != n:
-        raise ValueError(
-            f"the solutions to start from must have shape (k, {n}); got {points.shape}"
-        )
-    begin = _values(problem, start[1], "start")
-    return "parameters", starts.parameters(problem, points, begin, values, powers, rng)
+    certify: bool,
+    device: str | None,
+) -> Sweep:
+    """Return the sweep from the solutions at some values of the parameters."""
+    if isinstance(start, str) or groups is not None:
+        raise ValueError("many values of the parameters need start=(solutions, values), no groups")
+    points, begin = solutions_given(problem, start)
+    powers = units(problem.at(begin))
+    homotopy, x = starts.parameters(problem, points, begin, begin, powers, rng)
+    homotopy = replace(homotopy, units=powers, device=device)
+    return Sweep(problem, in_units(problem.terms, powers), homotopy, x, work, certify)

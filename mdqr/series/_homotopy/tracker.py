@@ -106,6 +106,7 @@ def advance(
     least: float = 1e-10,
     longest: float = _LONGEST,
     jump: bool = False,
+    most: int = 20000,
     report: Callable[[int], object] | None = None,
 ) -> np.ndarray:
     """Follow paths straight to a target, and return their states: THERE or FAILED.
@@ -128,22 +129,30 @@ def advance(
         Steps are no longer.
     jump : bool, optional
         Whether a step that reaches zero may go there at once: then s is 0.
+    most : int, optional
+        Paths are lost after so many steps.
     report : callable, optional
         Called with the number of paths that ended.
     """
-    goal = PathGoal(complex(target), tolerance, least, longest, homotopy.no_x0, jump)
-    state = by_kernel(homotopy.tables, paths, which, goal)
+    goal = PathGoal(complex(target), tolerance, least, longest, homotopy.no_x0, jump, most)
+    state = by_kernel(homotopy.tables, paths, which, goal, homotopy.device)
     if report is not None:
         report(len(which))
     return state
 
 
-def by_kernel(system: PathSystem, paths: Paths, which: np.ndarray, goal: PathGoal) -> np.ndarray:
-    """Follow paths in the precision of their points and of the system; see `advance`."""
+def by_kernel(
+    system: PathSystem, paths: Paths, which: np.ndarray, goal: PathGoal, device: str | None = None
+) -> np.ndarray:
+    """Follow paths in the precision of their points and of the system; see `advance`.
+
+    On a device where that is worth while; points stay on the CPU.
+    """
     x, *others = paths._parts()
     wide = isinstance(x, MDArray)
     block = x.limbs.copy() if wide else np.stack([x.real, x.imag])[:, None]
-    state = path_follower().follow_paths(system, PathPoints(block, *others), which, goal)
+    with path_follower(device, system, len(which)) as follower:
+        state = follower.follow_paths(system, PathPoints(block, *others), which, goal)
     paths.x = from_limbs(block, dtype=complex) if wide else block[0, 0] + 1j * block[1, 0]
     return state
 

@@ -63,14 +63,16 @@ class Terms:
         """The numbers of terms of the equations."""
         return np.bincount(self.equation, minlength=self.equations)
 
-    def homogenised(self, parameters: int = 0) -> Terms:
+    def homogenised(self, parameters: int = 0, degrees: np.ndarray | None = None) -> Terms:
         """Return the terms with a variable in front that makes each equation homogeneous.
 
-        The last unknowns may be parameters, which do not count.
+        Of the degrees that are given, or of their own. The last unknowns may be parameters, which
+        do not count.
         """
         sizes = self.exponents[:, : self.variables - parameters].sum(axis=1)
-        degrees = np.zeros(self.equations, int)
-        np.maximum.at(degrees, self.equation, sizes)
+        if degrees is None:
+            degrees = np.zeros(self.equations, int)
+            np.maximum.at(degrees, self.equation, sizes)
         missing = degrees[self.equation] - sizes
         return replace(self, _precise={}, exponents=np.column_stack([missing, self.exponents]))
 

@@ -18,12 +18,23 @@ from mdqr._backend.cuda.runtime.device import Device
 from mdqr._backend.cuda.runtime.kernels import Module
 from mdqr._backend.draws import DRAWS
 from mdqr._backend.exact import EXTENT_WORDS
-from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY, EquationTerms, ProductGraph
+from mdqr._backend.protocol import (
+    BINARY,
+    REAL_ONLY,
+    REDUCTIONS,
+    UNARY,
+    EquationTerms,
+    PathGoal,
+    PathPoints,
+    ProductGraph,
+)
 from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._products.exact.lines import full_bits
 from mdqr.linalg._products.exact.plan import channels, moduli, reconstruction, words_of
 from mdqr.linalg._products.exact.product import multiply
+from mdqr.series._homotopy.tables import path_system
+from mdqr.series._homotopy.tracker import Paths
 from mdqr.tensorcore._engine.formats import FORMATS
 
 # Products of every kind: large, one column, one row, batches of small ones.
@@ -152,6 +163,20 @@ def call_series(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
     backend.series_equations(values, rows, 1, **options)
     column_and_row = blocks(limbs, is_complex, (1, 2), (2, 1))
     backend.series_expand(values, *column_and_row, graph, rows, range(1, 2), **options)
+    if not is_complex:
+        call_paths(backend, limbs)
+
+
+def call_paths(backend: CudaBackend, limbs: int) -> None:
+    """Make the call for homotopy paths: numbers are complex, modules one for both fields."""
+    (coefficient,) = blocks(limbs, True, (1, 2, 2))
+    (x,) = blocks(limbs, True, (1, 1))
+    system = path_system(
+        np.zeros(2, int), np.array([[1], [0]]), coefficient, 1, patch=None, weight=None
+    )
+    others = Paths.at(np.zeros((1, 1), complex), 1.0)._parts()[1:]
+    goal = PathGoal(0.0, 1e-5, 1e-10, 0.1)
+    backend.follow_paths(system, PathPoints(x, *others), np.zeros(1, np.int64), goal)
 
 
 def call_small(backend: CudaBackend) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mdqr._backend import path_follower
+from mdqr._backend import cell_finder
 from mdqr._stability import experimental
 from mdqr.series._errors import required
 from mdqr.series._homotopy.problem import Problem
@@ -117,7 +117,7 @@ class Cells:
 def mixed_cells(supports: Supports, rng: np.random.Generator, most: int = ALL) -> Cells | None:
     """Return the mixed cells of a random lifting; None if the search takes more pivots."""
     lifting = rng.random(len(supports.points))
-    edges = path_follower().mixed_cells(supports.start, supports.points, lifting, most)
+    edges = cell_finder().mixed_cells(supports.start, supports.points, lifting, most)
     return None if edges is None else Cells(supports, edges, lifting)
 
 

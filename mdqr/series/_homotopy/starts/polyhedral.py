@@ -29,7 +29,9 @@ def cells_of(terms: Terms, rng: np.random.Generator, most: int = ALL) -> Cells |
     return mixed_cells(Supports.of(terms, with_origin=zeros_are_possible(terms)), rng, most)
 
 
-def solved_start(cells: Cells, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray] | None:
+def solved_start(
+    cells: Cells, rng: np.random.Generator, device: str | None
+) -> tuple[np.ndarray, np.ndarray] | None:
     """Return random coefficients, and the solutions ``(n, paths)`` of the system with these.
 
     None if not all of them were found.
@@ -51,20 +53,20 @@ def solved_start(cells: Cells, rng: np.random.Generator) -> tuple[np.ndarray, np
         )
         goal = PathGoal(0.0, TOLERANCE * _SMALLER**attempt, least=1e-12, longest=np.inf)
         every = np.arange(len(paths))
-        state = by_kernel(system, paths, every, goal)
+        state = by_kernel(system, paths, every, goal, device)
         if (state == THERE).all() and not equal(paths.x, every, _EQUAL).size:
             return coefficients, paths.x
     return None
 
 
 def polyhedral(
-    terms: Terms, cells: Cells, rng: np.random.Generator
+    terms: Terms, cells: Cells, rng: np.random.Generator, device: str | None = None
 ) -> tuple[Line, np.ndarray] | None:
     """Return the homotopy from a system with the supports of `cells`, and its start points.
 
     None if not all of these were found.
     """
-    start = solved_start(cells, rng)
+    start = solved_start(cells, rng, device)
     if start is None:
         return None
     coefficients, x = start
