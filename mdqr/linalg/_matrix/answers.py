@@ -101,6 +101,7 @@ def answered(
     method: str,
     *,
     is_tight: bool = False,
+    bound_kind: str = "proven",
 ) -> Any:
     """Return a function of matrices, and its info if asked for.
 
@@ -127,6 +128,7 @@ def answered(
         lambda: given.spread(error(np.zeros(sizes.shape)), x),
         lambda: given.spread(error(given.entry_errors()), x),
         condition=lambda: _condition(given, found, error, sizes),
+        bound_kind=bound_kind,
         method=method,
     )
 
