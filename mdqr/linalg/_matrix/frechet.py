@@ -206,7 +206,7 @@ def _derivative(a: MDArray, backend: Any) -> tuple[MDArray, MDArray]:
             row, column = divmod(start + i, n)
             first = (0, 0) if a.is_complex else (0,)
             whole[(*first, i, row, n + column)] = 1.0
-        found = Exponential(a._like(whole), backend, keep=False).value
+        found = Exponential(a._like(whole), backend, keep="").value
         columns.append(found[:, :n, n:].reshape(count, n * n))
         value = found[0, :n, :n]
     return concatenate(columns).T, value

@@ -45,6 +45,8 @@ class Factors:
         size, row = self._pivot(k)
         self._exchange(k + size - 1, row)
         rows, after = slice(k, k + size), slice(k + size, None)
+        if size == 2:
+            self._a[k : k + 1, k + 1 : k + 2] = self._adjoint(self._a[k + 1 : k + 2, k : k + 1])
         self.d[rows, rows] = self._a[rows, rows]
         given = self._a[after, rows].copy()
         pivot = self._a[k, k]

@@ -119,7 +119,9 @@ class _Recurrence:
         """
         radii = disk.radius * 2.0 ** np.arange(_RADII)
         largest = self._samples.largest(disk.center, radii)
-        growth = [float(_powers(moved / radius, _POWERS).max()) for radius in radii]
+        size = float(abs(moved).max())
+        powers = _powers(moved / size, _POWERS)
+        growth = [(powers * (size / radius) ** np.arange(_POWERS)).max() for radius in radii]
         errors = largest * (1 + abs(disk.center) / radii) * np.array(growth)
         errors = np.where(np.isnan(errors), np.inf, errors)
         best = int(errors.argmin())
