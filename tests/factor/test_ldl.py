@@ -45,7 +45,8 @@ def test_errors_are_within_their_bounds(lower, hermitian, dtype, precision):
         native = lu.to_numpy()[perm]
         assert not (np.triu if lower else np.tril)(native - np.eye(len(perm)), 0).any()
         blocks = d.to_numpy()
-        assert not np.tril(blocks, -2).any() and not np.triu(blocks, 2).any()
+        assert not np.tril(blocks, -2).any()
+        assert not np.triu(blocks, 2).any()
         coupled = np.diagonal(blocks, -1) != 0
         assert not (coupled[1:] & coupled[:-1]).any()
         turned = blocks.conj().T if hermitian else blocks.T
@@ -69,11 +70,13 @@ def test_pivots_are_those_of_lapack(lower):
 def test_batches():
     a = mdqr.random.normal((2, 3, 5, 5), precision="qd", rng=1)
     found = linalg.ldl(a + a.mT)
-    assert found.perm.shape == (2, 3, 5) and found.info.error_bound.shape == (2, 3)
+    assert found.perm.shape == (2, 3, 5)
+    assert found.info.error_bound.shape == (2, 3)
     back = found.lu @ found.d @ found.lu.mT
     assert float(abs(back - a - a.mT).max()) <= 1e-61
     empty = linalg.ldl(np.zeros((0, 0)), precision="dd")
-    assert empty.lu.shape == (0, 0) and empty.perm.shape == (0,)
+    assert empty.lu.shape == (0, 0)
+    assert empty.perm.shape == (0,)
     with pytest.raises(np.linalg.LinAlgError, match="ldl: a must be square"):
         linalg.ldl(np.ones((2, 3)))
     with pytest.raises(

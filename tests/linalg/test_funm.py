@@ -114,7 +114,10 @@ def test_known_functions_agree():
 
 def test_functions_that_are_not_analytic():
     jordan = mdqr.array([[1, 1], [0, 1]], precision="qd")
-    float64 = lambda z: mdqr.array(np.exp(z.to_numpy()), precision="qd")
+
+    def float64(z):
+        return mdqr.array(np.exp(z.to_numpy()), precision="qd")
+
     for a, function in (
         (jordan - np.eye(2), np.sqrt),
         (jordan - np.eye(2), lambda z: 1 / z),

@@ -30,7 +30,7 @@ def pairs(precision, dtype):
         "equal": (double, mdqr.eye(3, precision=precision)),
         "nilpotent": (
             mdqr.eye(5, precision=precision),
-            mdqr.diag(mdqr.ones(4, precision=precision), 1),
+            mdqr.eye(5, k=1, precision=precision),
         ),
         "rotation": (mdqr.array([[0.0, 1.0], [-1.0, 0.0]], precision=precision), np.eye(2)),
         "one": (a[:1, :1], b[:1, :1]),
@@ -95,7 +95,8 @@ def test_selection_by_a_function():
         assert (np.diff(flags) <= 0).all()
     low = mdqr.diag(mdqr.array([1.0, 0.0, 2.0], precision="qd"))
     found = linalg.ordqz(np.eye(3), low, lambda alpha, beta: beta == 0)
-    assert found.beta[0] == 0 and (found.beta[1:] > 0).all()
+    assert found.beta[0] == 0
+    assert (found.beta[1:] > 0).all()
     with pytest.raises(ValueError, match=r"sort must return an array of the shape \(6,\); got"):
         linalg.ordqz(a, b, lambda alpha, beta: True)
     with pytest.raises(ValueError, match='sort must be "lhp", "rhp", "iuc", "ouc" or callable'):
@@ -108,7 +109,8 @@ def test_batches_and_devices_keep_their_shape():
     a = mdqr.random.normal((2, 1, 4, 4), precision="dd", rng=1)
     b = mdqr.random.normal((3, 4, 4), precision="qd", rng=2)
     found = linalg.qz(a, b)
-    assert found.AA.shape == (2, 3, 4, 4) and found.AA.precision == mdqr.qd
+    assert found.AA.shape == (2, 3, 4, 4)
+    assert found.AA.precision == mdqr.qd
     assert found.info.error_bound.shape == (2, 3, 2)
     assert float(abs(found.Q @ found.AA @ found.Z.mT - a).max()) <= 1e-60
     assert linalg.ordqz(np.zeros((0, 0)), np.zeros((0, 0))).alpha.shape == (0,)

@@ -91,10 +91,9 @@ def _tangent(
 
         def bounds(of_a: np.ndarray) -> np.ndarray:
             d = moved(first_limbs(matrix), frobenius(of_a), circular=is_circular)
-            errors = added(error(), d)
-            each = (
-                errors if errors.ndim == 3 else np.broadcast_to(errors[:, None, None], of_a.shape)
-            )
+            each = added(error(), d)
+            if each.ndim == 1:
+                each = np.broadcast_to(each[:, None, None], of_a.shape)
             return found.error(EntryErrors(each, 0 * of_a, each))
 
         return Found(found.value, bounds, found.last)

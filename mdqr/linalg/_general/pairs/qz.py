@@ -168,7 +168,8 @@ def ordqz(
 ) -> OrdQZResult:
     """Return generalized Schur decompositions with selected eigenvalues first.
 
-    As `scipy.linalg.ordqz`. Blocks are exchanged by orthogonal matrices (B. Kagstrom 1993).
+    As `scipy.linalg.ordqz`. Blocks are exchanged by orthogonal matrices (B. Kagstrom 1993); where
+    eigenvalues are close, errors may be larger than those of `qz`, which ``info`` shows.
 
     Parameters
     ----------

@@ -59,8 +59,8 @@ def product_errors(
     """Return the errors of a computed ``x @ y``, with a matrix added if one is given.
 
     A residual has errors of ``eps`` of itself, and ``(n + 8) eps**2`` of the moduli of all terms,
-    up to fourfold in complex numbers. Products in float64 have errors of ``n + 8`` units of those of
-    moduli.
+    up to fourfold in complex numbers. Products in float64 have errors of ``n + 8`` units of those
+    of moduli.
     """
     (a, of_a), (b, of_b) = x, y
     field, n, eps = a.is_complex, a.shape[-1], a.precision.eps
