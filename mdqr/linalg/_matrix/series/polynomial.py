@@ -111,8 +111,8 @@ class Polynomial:
         backend, width = self._backend, self._width
         powers, following = self._powers, [Followed.none(self.value.shape)] * 2
         for k in range(2, width + 1):
-            pair = ((powers[j], following[j]) for j in (k // 2, k - k // 2))
-            following.append(product_errors(backend, *pair, powers[k]))
+            one, other = ((powers[j], following[j]) for j in (k // 2, k - k // 2))
+            following.append(product_errors(backend, one, other, powers[k]))
         blocks = list(zip(self._blocks, self._errors_of_sums(following), strict=True))
         value, error = blocks[-1]
         for given, (_, _, result) in zip(blocks[-2::-1], self._sums, strict=True):
