@@ -22,7 +22,15 @@ from mdqr._typing import PrecisionLike
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
 
-_FIELDS = {"real": 1, "double": 1, "integer": 1, "complex": 2, "pattern": 0}  # numbers of an entry
+# Numbers of an entry.
+_FIELDS = {
+    "real": 1,
+    "double": 1,
+    "integer": 1,
+    "unsigned-integer": 1,
+    "complex": 2,
+    "pattern": 0,
+}
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
 _MOST = 1 << 30  # bytes of a matrix whose file need not list its entries
 
@@ -118,8 +126,7 @@ def _head(lines: Iterator[str], name: str) -> _Head:
         kind not in ("coordinate", "array")
         or field not in _FIELDS
         or symmetry not in _SYMMETRIES
-        or (field == "pattern" and (kind == "array" or symmetry not in _SYMMETRIES[:2]))
-        or (symmetry == "hermitian" and field != "complex")
+        or (field == "pattern" and (kind == "array" or symmetry == "skew-symmetric"))
     ):
         raise CellError(f"{name}, line 1: there is no such format: {shortened(' '.join(words))!r}")
     sparse = kind == "coordinate"
@@ -151,7 +158,7 @@ def _entries(lines: Iterator[str], head: _Head, limbs: int, form: Form) -> np.nd
     block[..., i, j] = values
     if head.symmetry != "general":
         sign = np.array(1.0 if head.symmetry != "skew-symmetric" else -1.0)
-        if head.symmetry == "hermitian":
+        if head.symmetry == "hermitian" and _is_complex(head):
             sign = np.array([1.0, -1.0]).reshape(2, 1, 1)
         off = i != j
         block[..., j[off], i[off]] = sign * values[..., off]

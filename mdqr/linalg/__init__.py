@@ -10,6 +10,7 @@ from mdqr.linalg._factor.backward_error import FactorInfo
 from mdqr.linalg._factor.certify import Certificate, certify
 from mdqr.linalg._factor.cholesky import cho_solve, cholesky
 from mdqr.linalg._factor.determinant import SlogdetResult, det, slogdet
+from mdqr.linalg._factor.indefinite.ldl import LDLResult, ldl
 from mdqr.linalg._factor.lu import LUFactors, lu_factor, lu_solve
 from mdqr.linalg._factor.qr import QRPResult, QRResult, qr
 from mdqr.linalg._factor.qr_factor import QRFactor, qr_factor
@@ -22,11 +23,13 @@ from mdqr.linalg._general.forms import (
     hessenberg,
     rq,
 )
+from mdqr.linalg._general.pairs.qz import OrdQZResult, QZResult, ordqz, qz
 from mdqr.linalg._general.results import EigInfo, EigResult
 from mdqr.linalg._general.schur import SchurResult, schur
 from mdqr.linalg._matrix.are import solve_continuous_are, solve_discrete_are
 from mdqr.linalg._matrix.expm import coshm, cosm, expm, sinhm, sinm
 from mdqr.linalg._matrix.frechet import FrechetResult, expm_cond, expm_frechet
+from mdqr.linalg._matrix.funm import funm
 from mdqr.linalg._matrix.lyapunov import (
     solve_continuous_lyapunov,
     solve_discrete_lyapunov,
@@ -82,15 +85,18 @@ __all__ = [
     "FrechetResult",
     "HessenbergResult",
     "Info",
+    "LDLResult",
     "LUFactors",
     "LinAlgError",
     "LowRankResult",
     "LstsqInfo",
     "LstsqResult",
+    "OrdQZResult",
     "PolarResult",
     "QRFactor",
     "QRPResult",
     "QRResult",
+    "QZResult",
     "RQResult",
     "RankInfo",
     "RootsResult",
@@ -122,10 +128,12 @@ __all__ = [
     "expm_cond",
     "expm_frechet",
     "fractional_matrix_power",
+    "funm",
     "hankel",
     "hessenberg",
     "inv",
     "khatri_rao",
+    "ldl",
     "logm",
     "lowrank",
     "lstsq",
@@ -138,6 +146,7 @@ __all__ = [
     "matrix_transpose",
     "norm",
     "null_space",
+    "ordqz",
     "orth",
     "outer",
     "pinv",
@@ -147,6 +156,7 @@ __all__ = [
     "qr_factor",
     "qr_insert",
     "qr_update",
+    "qz",
     "repair",
     "roots",
     "rq",

@@ -9,7 +9,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._limbs.planes import Kind
-from mdqr._precision import as_precision
+from mdqr._precision import Precision, as_precision
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
 from mdqr.linalg import Info, LinAlgError
@@ -61,6 +61,7 @@ def matmul(a: Any, x: Any, /, *, precision: PrecisionLike | None = None) -> MDAr
     right, is_vector = _columns("matmul", x, rows.shape[1], precision, rows)
     kind = Kind(right.precision.limbs, right.is_complex)
     found = MDArray._wrap(rows.product(right.limbs, kind=kind), right.precision, right.is_complex)
+    found = found.astype(_answered(right, precision))
     return found[:, 0] if is_vector else found
 
 
@@ -133,7 +134,8 @@ def solve(
     values = rows.values * by_row[entries.row] * by_column[entries.col]
     scaled = _sparse(values, entries.row, entries.col, rows.shape)
     whole = Rows("solve", scaled)
-    found = refined("solve", Factor("solve", scaled, whole), whole, sides * by_row[:, None])
+    factor, answer = Factor("solve", scaled, whole), _answered(sides, precision)
+    found = refined("solve", factor, whole, sides * by_row[:, None], answer)
     x, errors = found.x * by_column[:, None], found.errors * by_column[:, None]
     return _answer(x, errors, found, is_vector, return_info, "refine")
 
@@ -215,9 +217,8 @@ def lstsq(
         )
         whole = Rows("lstsq", system)
         try:
-            found = refined(
-                "lstsq", Factor("lstsq", system, whole), whole, mdqr.concatenate([sides, zeros])
-            )
+            factor, both = Factor("lstsq", system, whole), mdqr.concatenate([sides, zeros])
+            found = refined("lstsq", factor, whole, both, _answered(sides, precision))
         except LinAlgError as failed:
             error = failed
             continue
@@ -226,6 +227,10 @@ def lstsq(
         return _answer(x, errors, found, is_vector, return_info, f"augmented, weight 2**{power}")
     assert error is not None
     raise error
+
+
+def _answered(sides: MDArray, precision: PrecisionLike | None) -> Precision:
+    return sides.precision if precision is None else as_precision(precision)
 
 
 def _answer(
@@ -249,8 +254,11 @@ def _answer(
 def _columns(
     name: str, x: Any, rows: int, precision: PrecisionLike | None, a: Rows
 ) -> tuple[MDArray, bool]:
-    """Return the columns of a vector or a matrix, and whether it is a vector."""
-    given = mdqr.array(x, precision=None if precision is None else as_precision(precision))
+    """Return the columns of a vector or a matrix, unrounded, and whether it is a vector."""
+    wanted = None if precision is None else as_precision(precision)
+    if isinstance(x, MDArray) and wanted is not None:
+        wanted = max(wanted, x.precision)
+    given = mdqr.array(x, precision=wanted)
     if given.ndim not in (1, 2) or given.shape[0] != rows:
         raise ValueError(
             f"{name}: a vector or matrix of {rows} rows is wanted for the matrix of shape "

@@ -9,6 +9,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._limbs.planes import Kind
+from mdqr._precision import Precision
 from mdqr.linalg import LinAlgError
 from mdqr.sparse._rows import Rows
 
@@ -60,14 +61,20 @@ class Factor:
         return np.asarray(self._lu.solve(b.astype(self._a.dtype)))
 
 
-def refined(name: str, factor: Factor, rows: Rows, b: MDArray) -> Refined:
-    """Solve ``a x = b`` by steps ``x += M (b - a x)``, the residual in twice the limbs.
+def _field(x: MDArray) -> type:
+    return complex if x.is_complex else float
+
+
+def refined(name: str, factor: Factor, rows: Rows, b: MDArray, precision: Precision) -> Refined:
+    """Solve ``a x = b``, which may have more limbs than x, by steps ``x += M (b - a x)``.
+
+    The residual is computed in twice the limbs.
 
     With ``M a = I - E`` the error of x is ``(I - E)^-1 M r``, which is M r up to the norm of E.
     Columns of residuals are scaled by powers of two, so that nothing underflows in float64.
     """
-    eps, kind = b.precision.eps, Kind(b.precision.limbs, b.is_complex)
-    x = MDArray._wrap(kind.zeros(np, (rows.shape[1], b.shape[1])), b.precision, b.is_complex)
+    eps, kind = precision.eps, Kind(b.precision.limbs, b.is_complex)
+    x = mdqr.zeros((rows.shape[1], b.shape[1]), precision=precision, dtype=_field(b))
     contraction, before = factor.contraction, None
     for steps in range(_MOST_STEPS + 1):
         r = MDArray._wrap(rows.residual(b.limbs, x.limbs, kind=kind), b.precision, b.is_complex)

@@ -22,8 +22,7 @@ FORMATS = [
     for sparse in (False, True)
     for field in ("real", "complex", "integer", "pattern")
     for symmetry in ("general", "symmetric", "skew-symmetric", "hermitian")
-    if (field != "pattern" or (sparse and symmetry in ("general", "symmetric")))
-    and (symmetry != "hermitian" or field == "complex")
+    if field != "pattern" or (sparse and symmetry != "skew-symmetric")
 ]
 
 

@@ -21,9 +21,13 @@ from mdqr.linalg import (
     eigh,
     eigvals,
     expm,
+    expm_cond,
+    expm_frechet,
+    funm,
     hankel,
     inv,
     khatri_rao,
+    ldl,
     logm,
     lowrank,
     lstsq,
@@ -32,14 +36,18 @@ from mdqr.linalg import (
     matrix_rank,
     norm,
     null_space,
+    ordqz,
     pinv,
     polar,
     qr,
+    qz,
     roots,
     schur,
     signm,
     sinhm,
     slogdet,
+    solve_continuous_are,
+    solve_discrete_are,
     solve_discrete_lyapunov,
     solve_sylvester,
     sqrtm,
@@ -202,7 +210,9 @@ def test_what_runs_on_the_host_comes_back(dtype, monkeypatch, rng):
 
     def results(a, b):
         found = roots(a[0, 0])
-        return [*eig(a, left=True), eigvals(a, b), *schur(a), found.roots]
+        general = [*eig(a, left=True), eigvals(a, b), *schur(a), found.roots]
+        factors = ldl(a + a.conj().mT)
+        return [*general, *qz(a, b), *ordqz(a, b), factors.lu, factors.d, funm(a, mdqr.exp)]
 
     def moved(x, device):
         block = fake_device.bare(x._block)
@@ -254,6 +264,26 @@ def test_equations_of_matrices_beside_those_of_the_host(multiple, dtype, monkeyp
     wanted = list(of_equations(a, b))
     install(monkeypatch)
     for found, known in zip(of_equations(to_device(a), to_device(b)), wanted, strict=True):
+        if isinstance(known, mdqr.MDArray):
+            found, known = fake_device.bare(found.limbs), known.limbs
+        assert (np.asarray(fake_device.bare(found)) == np.asarray(known)).all()
+
+
+def of_riccati(a, b, q):
+    """Riccati equations, and the derivative of the exponential."""
+    for function in (solve_continuous_are, solve_discrete_are):
+        x, info = function(a, b[..., :3], q, q[..., :3, :3], return_info=True)
+        yield from (x, info.error_bound)
+    derivative = expm_frechet(a, b)
+    yield from (*derivative, derivative.info.error_bound, expm_cond(a[:1, :2, :2]))
+
+
+def test_riccati_equations_beside_those_of_the_host(multiple, dtype, monkeypatch, rng):
+    a, b = mdqr.random.normal((2, 2, 4, 4), precision=multiple, dtype=dtype, rng=rng)
+    q = a @ a.conj().mT + np.eye(4)
+    wanted = list(of_riccati(a, b, q))
+    fake_device.install_cupy(monkeypatch)
+    for found, known in zip(of_riccati(*map(to_device, (a, b, q))), wanted, strict=True):
         if isinstance(known, mdqr.MDArray):
             found, known = fake_device.bare(found.limbs), known.limbs
         assert (np.asarray(fake_device.bare(found)) == np.asarray(known)).all()

@@ -72,14 +72,15 @@ def test_errors_are_within_their_bounds(name, dtype, precision):
             assert info.digits[0, 3] >= precision.digits - 14 or precision is mdqr.d
         if kind in ("ordinary", "graded", "small") and name == "expm":
             top = np.abs(x.to_numpy()).max(axis=0, keepdims=True)
-            loss = 1e5 * mdqr.od.eps if precision is mdqr.od else 64 * precision.eps
-            assert (info.error_bound <= loss * top.max()).all() or kind == "graded", kind
+            limit = 64 * precision.eps * top.max()
+            assert (info.error_bound <= limit).all() or kind == "graded", kind
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_bounds_are_near_the_errors(name):
-    """By the value of the next precision, if bounds are far above the last rounding."""
-    for precision in ("dd", "qd"):
+    """By the value of the next precision, or by errors that are followed."""
+    # In od the rounding of a sum of two exponentials is a bound, not measured.
+    for precision in ("dd", "qd") if name in ("coshm", "sinhm") else ("dd", "qd", "od"):
         a = mdqr.random.normal((4, 4), precision=precision, rng=3) * 20
         x, info = getattr(linalg, name)(a, return_info=True)
         found, _ = errors(name, a, x)
@@ -121,9 +122,9 @@ def test_batches_have_their_own_scalings(multiple):
     assert info.error_bound.shape == (2, 3, 5, 5)
     assert np.shape(info.condition) == (2, 3)
     for i, j in ((0, 1), (1, 2), (0, 0)):
-        one = linalg.expm(a[i, j])
+        one, own = linalg.expm(a[i, j], return_info=True)
         scale = float(abs(one).max())
-        assert float(abs(x[i, j] - one).max()) <= 2 * info.error_bound[i, j].max()
+        assert (abs(x[i, j] - one).to_numpy() <= info.error_bound[i, j] + own.error_bound).all()
         assert float(info.error_bound[i, j].max()) <= 1e12 * multiple.eps * scale
 
 
@@ -131,7 +132,7 @@ def test_order_100_keeps_its_digits(multiple):
     a = mdqr.random.normal((100, 100), precision=multiple, rng=2) / 10
     x, info = linalg.expm(a, return_info=True)
     bound = float(info.error_bound.max())
-    assert bound <= 1e6 * multiple.eps * float(abs(x).max())
+    assert bound <= 64 * multiple.eps * float(abs(x).max())
     rest = linalg.norm(x @ linalg.expm(-a) - np.eye(100))
     assert float(rest) <= 4 * 100 * bound * float(abs(x).max())
 

@@ -342,3 +342,23 @@ def test_auto_takes_residues_above_the_crossover(rng):
     )
     assert tuning.residues_are_faster(HOST, n, n, n, kind=Kind(8, False))
     assert_same_bits(a @ b, auto(a, b, Kind(8, False)))
+
+
+def test_auto_multiplies_skinny_matrices_directly(monkeypatch):
+    """Residues convert ``m k + k n + m n`` entries, which must be few beside the products."""
+    taken = []
+
+    def counted(backend, a, b, **options):
+        taken.append((*a.shape[-2:], b.shape[-1]))
+        return options["kind"].zeros(np, (a.shape[-2], b.shape[-1]))
+
+    monkeypatch.setattr(product, "product", counted)
+    lengths = (1, 6, 64, 700)
+    for precision, shape in itertools.product(MULTIPLES, itertools.product(lengths, repeat=3)):
+        m, k, n = shape
+        taken.clear()
+        a, b = (mdqr.zeros(s, precision=precision) + 1 for s in ((m, k), (k, n)))
+        matmul(a, b)
+        entries, products = m * k + k * n + m * n, m * k * n
+        # Conversions of an entry to residues and back cost as much as 70 to 150 products.
+        assert (taken == [shape]) == (products > 150 * entries), (precision, shape)

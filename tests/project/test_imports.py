@@ -39,14 +39,14 @@ LAYERS = """
     mdqr._io
     mdqr._array
     mdqr
-    mdqr.linalg._shared
+    mdqr.linalg._shared  mdqr.fft
     mdqr.linalg._products
     mdqr.linalg._factor
     mdqr.linalg._inverse
     mdqr.linalg._spectral
     mdqr.linalg._solve  mdqr.linalg._general  mdqr.linalg._roots  mdqr.linalg._update
     mdqr.linalg._matrix
-    mdqr.linalg  mdqr.config  mdqr.plot  mdqr.fft
+    mdqr.linalg  mdqr.config  mdqr.plot
     mdqr.array_api
     mdqr.tensorcore  mdqr.series  mdqr.optimize  mdqr.quadrature  mdqr.approx  mdqr.distributed
     mdqr.sparse

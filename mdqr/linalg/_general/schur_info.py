@@ -28,10 +28,14 @@ class _Form(NamedTuple):
     t: Block
     z: Block
     errors: Errors
+    q: Block | None = None
 
 
 class ErrorsOfForm(_Form):
-    """Bounds for matrices ``(batch, n, n)`` and their factors as they were returned."""
+    """Bounds for matrices ``(batch, n, n)`` and their factors as they were returned.
+
+    ``a = q t z^H``; q is z unless it is given.
+    """
 
     def info(self, precision: Precision, shape: tuple[int, ...]) -> FactorInfo:
         """Return the info, of this shape."""
@@ -41,7 +45,7 @@ class ErrorsOfForm(_Form):
     def bounds(self) -> FactorErrors:
         """Bounds of the error, of the departure, norms of a, and of the errors of entries.
 
-        With ``R = A Z - Z T`` and ``G = I - Z^H Z``: ``A - Z T Z^H = A (I - Z Z^H) + R Z^H``, where
+        With ``R = A Z - Q T`` and ``G = I - Z^H Z``: ``A - Q T Z^H = A (I - Z Z^H) + R Z^H``, where
         ``I - Z Z^H`` has the norm of G, and Z at most ``sqrt(1 + norm(G))``.
         """
         with np.errstate(all="ignore"):
@@ -56,17 +60,18 @@ class ErrorsOfForm(_Form):
             for x in (self.a, self.t)
         )
         z = planes.widen(self.z, field, kind.limbs)
+        q = z if self.q is None else planes.widen(self.q, field, kind.limbs)
         wide, tall = (
-            np.concatenate([a, z], axis=-1),
+            np.concatenate([a, q], axis=-1),
             np.concatenate([planes.negate(z, field), t], axis=-2),
         )
         r = backend.residual([], wide, tall, kind=kind)
         one = kind.identity(np, z.shape[kind.lead :])
         transposed = z.swapaxes(-1, -2)
         g = backend.residual([(1, one)], transposed, z, kind=kind, conj_a=field)
-        of_a, of_z, of_t, of_r, of_g = (native_abs(x, field) for x in (a, z, t, r, g))
+        of_a, of_z, of_q, of_t, of_r, of_g = (native_abs(x, field) for x in (a, z, q, t, r, g))
         few = (4 * n + 40) * square_of(eps)
-        of_r = (1 + eps) * of_r + few * (of_a @ of_z + of_z @ of_t) + _LEAST
+        of_r = (1 + eps) * of_r + few * (of_a @ of_z + of_q @ of_t) + _LEAST
         of_g = (1 + eps) * of_g + few * (of_z.swapaxes(-1, -2) @ of_z + 1) + _LEAST
         size, rest, departure = (_norm(x) for x in (of_a, of_r, of_g))
         error = size * departure + rest * np.sqrt(1 + departure)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal, Protocol, cast, overload
 
 import numpy as np
@@ -14,7 +14,7 @@ from mdqr._limbs import planes
 from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS, Precision
 from mdqr._typing import PrecisionLike
-from mdqr.linalg._matrix.given import Given, first_limbs, frobenius, given_matrix
+from mdqr.linalg._matrix.given import Given, Keep, first_limbs, frobenius, given_matrix
 from mdqr.linalg._shared.checks import Checks, of_batch
 from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import memory_guard
@@ -101,6 +101,7 @@ def answered(
     method: str,
     *,
     is_tight: bool = False,
+    bound_kind: str = "proven",
 ) -> Any:
     """Return a function of matrices, and its info if asked for.
 
@@ -110,7 +111,8 @@ def answered(
     given = given_matrix(name, a, precision, data_error)
     higher = None if is_tight else _higher(given)
     if return_info:  # nothing of it may be a view of what users have
-        given = given._replace(matrix=given.matrix.copy(), keep=higher is None)
+        keep: Keep = "" if higher else "errors" if _is_full(given) else "norms"
+        given = given._replace(matrix=given.matrix.copy(), keep=keep)
     n = given.shape[-1]
     with memory_guard(name, given.inputs, 24 * n * n, "take smaller matrices"):
         found = evaluate(given)
@@ -121,12 +123,15 @@ def answered(
         return x
     sizes = abs(first_limbs(given.matrix))
     error = found.error if higher is None else _by_higher(given, found, evaluate, higher)
+    # Values whose errors are measured are those that are returned.
+    spread = partial(given.spread, value=x, is_rounded=is_tight or not _is_full(given))
     return x.copy(), Info(
         given.inputs.precision,
         abs(first_limbs(x)),
-        lambda: given.spread(error(np.zeros(sizes.shape)), x),
-        lambda: given.spread(error(given.entry_errors()), x),
+        lambda: spread(error(np.zeros(sizes.shape))),
+        lambda: spread(error(given.entry_errors())),
         condition=lambda: _condition(given, found, error, sizes),
+        bound_kind=bound_kind,
         method=method,
     )
 
@@ -134,9 +139,12 @@ def answered(
 def _higher(given: Given) -> Precision | None:
     """Return the next higher precision; None where answers have fewer limbs."""
     work = given.matrix.precision
-    if given.inputs.precision.limbs < work.limbs:
-        return None
-    return min((p for p in PRECISIONS if p.limbs > work.limbs), default=None)
+    return min((p for p in PRECISIONS if p.limbs > work.limbs and _is_full(given)), default=None)
+
+
+def _is_full(given: Given) -> bool:
+    """Return whether answers have all limbs of the work."""
+    return given.inputs.precision.limbs >= given.matrix.precision.limbs
 
 
 def _by_higher(
@@ -149,7 +157,7 @@ def _by_higher(
         field = given.matrix.is_complex
         block = planes.widen(given.matrix._block, field, precision.limbs)
         wide = MDArray._wrap(block, precision, field)
-        other = evaluate(given._replace(matrix=wide, keep=True))
+        other = evaluate(given._replace(matrix=wide, keep="norms"))
         kind = Kind(precision.limbs, other.value.is_complex)
         backend = given.inputs.backend
         moved = backend.binary("subtract", other.value._block, found.value._block, kind=kind)

@@ -15,8 +15,8 @@ from mdqr._limbs.planes import Kind
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
 from mdqr.linalg._matrix.answers import Found, answered, of_matrix
-from mdqr.linalg._matrix.given import Given, first_limbs, frobenius
-from mdqr.linalg._matrix.series.exponential import Exponential, moved
+from mdqr.linalg._matrix.given import Given, Keep, first_limbs, frobenius
+from mdqr.linalg._matrix.series.exponential import Exponential, added, moved
 from mdqr.linalg._spectral.disks import SLACK
 
 # The value and, where it is asked for, what bounds its error in the Frobenius norm.
@@ -169,7 +169,7 @@ def sinm(
 
 def _function(
     name: str,
-    function: Callable[[MDArray, Backend, bool], _Found],
+    function: Callable[[MDArray, Backend, Keep], _Found],
     a: Any,
     precision: PrecisionLike | None,
     data_error: Mapping[str, Any] | None,
@@ -183,7 +183,7 @@ def _function(
         a = first_limbs(matrix)
 
         def bounds(of_a: np.ndarray) -> np.ndarray:
-            return np.asarray(error() + moved(a, frobenius(of_a), circular=is_circular))
+            return added(error(), moved(a, frobenius(of_a), circular=is_circular))
 
         return Found(value, bounds, of_norm=True)
 
@@ -191,13 +191,13 @@ def _function(
     return answered(name, a, precision, data_error, return_info, evaluate, missing, method)
 
 
-def _exponential(a: MDArray, backend: Backend, keep: bool) -> _Found:
+def _exponential(a: MDArray, backend: Backend, keep: Keep) -> _Found:
     found = Exponential(a, backend, keep=keep)
     return found.value, found.error
 
 
-def _hyperbolic(sign: float) -> Callable[[MDArray, Backend, bool], _Found]:
-    def of_matrix(a: MDArray, backend: Backend, keep: bool) -> _Found:
+def _hyperbolic(sign: float) -> Callable[[MDArray, Backend, Keep], _Found]:
+    def of_matrix(a: MDArray, backend: Backend, keep: Keep) -> _Found:
         values, error = hyperbolic(a, backend, keep, (sign,))
         return values[0], error
 
@@ -205,7 +205,7 @@ def _hyperbolic(sign: float) -> Callable[[MDArray, Backend, bool], _Found]:
 
 
 def hyperbolic(
-    a: MDArray, backend: Backend, keep: bool, signs: tuple[float, ...] = (1.0, -1.0)
+    a: MDArray, backend: Backend, keep: Keep, signs: tuple[float, ...] = (1.0, -1.0)
 ) -> tuple[list[MDArray], Callable[[], np.ndarray]]:
     """Return cosh, sign 1, and sinh, sign -1, and bounds of the errors of each."""
     kind, xp = Kind(a.precision.limbs, a.is_complex), backend.xp
@@ -225,11 +225,11 @@ def _half_sum(errors: np.ndarray, sizes: list[np.ndarray], eps: float) -> np.nda
     """Return bounds for half the sum or difference of two values with errors."""
     half = len(errors) // 2
     rounding = 4 * eps * (frobenius(sizes[0]) + frobenius(sizes[1]))
-    return np.asarray(SLACK * (errors[:half] + errors[half:]) / 2 + rounding)
+    return added(SLACK * (errors[:half] + errors[half:]) / 2, rounding)
 
 
-def _circular(is_sine: bool) -> Callable[[MDArray, Backend, bool], _Found]:
-    def of_matrix(a: MDArray, backend: Backend, keep: bool) -> _Found:
+def _circular(is_sine: bool) -> Callable[[MDArray, Backend, Keep], _Found]:
+    def of_matrix(a: MDArray, backend: Backend, keep: Keep) -> _Found:
         values, error = circular(a, backend, keep, (-1.0 if is_sine else 1.0,))
         return values[0], error
 
@@ -237,7 +237,7 @@ def _circular(is_sine: bool) -> Callable[[MDArray, Backend, bool], _Found]:
 
 
 def circular(
-    a: MDArray, backend: Backend, keep: bool, signs: tuple[float, ...] = (1.0, -1.0)
+    a: MDArray, backend: Backend, keep: Keep, signs: tuple[float, ...] = (1.0, -1.0)
 ) -> tuple[list[MDArray], Callable[[], np.ndarray]]:
     """Return cos, sign 1, and sin, sign -1, and bounds of the errors of each."""
     if not a.is_complex:

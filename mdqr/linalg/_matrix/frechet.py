@@ -105,7 +105,8 @@ def expm_frechet(a: Any, e: Any, /, *, precision: PrecisionLike | None = None) -
     scaled = _scaled(right, power)
     whole = _blocks(inputs.backend, left, scaled)
     moved = np.ldexp(errors[1], power)
-    atol = np.block([[errors[0], moved], [np.zeros(moved.shape), errors[0]]])
+    atol: Any = np.block([[errors[0], moved], [np.zeros(moved.shape), errors[0]]])
+    atol = inputs.backend.xp.asarray(atol)  # where the matrices are
     with memory_guard(function, inputs, 64 * n * n, "take smaller matrices"):
         found, info = expm(
             whole, precision=inputs.precision, data_error={"a_atol": atol}, return_info=True
@@ -206,7 +207,7 @@ def _derivative(a: MDArray, backend: Any) -> tuple[MDArray, MDArray]:
             row, column = divmod(start + i, n)
             first = (0, 0) if a.is_complex else (0,)
             whole[(*first, i, row, n + column)] = 1.0
-        found = Exponential(a._like(whole), backend, keep=False).value
+        found = Exponential(a._like(whole), backend, keep="").value
         columns.append(found[:, :n, n:].reshape(count, n * n))
         value = found[0, :n, :n]
     return concatenate(columns).T, value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from mdqr.linalg._shared.data_error import Errors, check_data_error, operand_err
 from mdqr.linalg._shared.operands import Inputs, data_precision, entry_unit, gather, square_order
 from mdqr.linalg._spectral.disks import SLACK
 
+# What is kept for bounds of errors: nothing, for those by norms, or for those that are followed.
+Keep = Literal["", "norms", "errors"]
+
 # Powers beyond this are not taken: limbs would underflow.
 _MOST = 100
 
@@ -28,14 +31,14 @@ class Given(NamedTuple):
     """Matrices ``(batch, n, n)`` ``2**(d[j] - d[i]) a[i, j]`` of two limbs or more.
 
     `powers` are d, in host memory, None where all are zero; `errors` belong to the entries of a;
-    `keep` is true where factors are needed for bounds.
+    `keep` says what bounds need.
     """
 
     inputs: Inputs
     matrix: MDArray
     powers: np.ndarray | None
     errors: Errors
-    keep: bool = False
+    keep: Keep = ""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -54,11 +57,11 @@ class Given(NamedTuple):
         front = block.shape[: planes.lead(x.is_complex)]
         return self.inputs.wrap(block.reshape(*front, *self.shape), x.is_complex)
 
-    def spread(self, error: np.ndarray, value: MDArray) -> Floats:
+    def spread(self, error: np.ndarray, value: MDArray, *, is_rounded: bool) -> Floats:
         """Return bounds of the entries of the answer from bounds for the scaled matrices.
 
         These are of the norm of the error ``(batch,)``, or of entries. The result includes
-        the last rounding and underflow.
+        underflow, and a last rounding if there is one.
         """
         n = self.shape[-1]
         entries = error
@@ -68,7 +71,9 @@ class Given(NamedTuple):
             entries = np.ldexp(entries, self.powers[:, :, None] - self.powers[:, None, :])
         sizes = native_abs(host_block(value._block), value.is_complex)
         with np.errstate(all="ignore"):
-            found = entries.reshape(self.shape) + 2 * value.precision.eps * sizes + 2.0**-1070
+            found = entries.reshape(self.shape) + 2.0**-1070
+            if is_rounded:
+                found = found + 2 * value.precision.eps * sizes
             return np.asarray(np.where(np.isnan(found), np.inf, SLACK * found))
 
     def entry_errors(self) -> np.ndarray:

@@ -17,7 +17,7 @@ from mdqr.linalg._matrix.answers import Found, answered, of_matrix
 from mdqr.linalg._matrix.expm import circular, expm, hyperbolic
 from mdqr.linalg._matrix.given import Given, first_limbs, frobenius
 from mdqr.linalg._matrix.refined.linear import EntryErrors, Equation, Solutions
-from mdqr.linalg._matrix.series.exponential import Exponential, moved
+from mdqr.linalg._matrix.series.exponential import Exponential, added, moved
 from mdqr.linalg._matrix.series.logarithm import Logarithm
 from mdqr.linalg._shared.info import Info
 
@@ -91,7 +91,9 @@ def _tangent(
 
         def bounds(of_a: np.ndarray) -> np.ndarray:
             d = moved(first_limbs(matrix), frobenius(of_a), circular=is_circular)
-            each = np.broadcast_to((error() + d)[:, None, None], of_a.shape)
+            each = added(error(), d)
+            if each.ndim == 1:
+                each = np.broadcast_to(each[:, None, None], of_a.shape)
             return found.error(EntryErrors(each, 0 * of_a, each))
 
         return Found(found.value, bounds, found.last)
@@ -165,6 +167,6 @@ def _power(given: Given, t: MDArray) -> Found:
     def bounds(of_a: np.ndarray) -> np.ndarray:
         exponents = first_limbs(y)
         d = size * logarithm.error(of_a) + 16 * eps * frobenius(exponents)
-        return np.asarray(power.error() + moved(exponents, d))
+        return added(power.error(), moved(exponents, d))
 
     return Found(power.value, bounds, logarithm.last)

@@ -18,7 +18,7 @@ MATRIX_FUNCTIONS = (
     *("solve_continuous_lyapunov", "solve_discrete_lyapunov", "tanm", "tanhm"),
     *("fractional_matrix_power", "solve_continuous_are", "solve_discrete_are", "expm_frechet"),
     *("expm_cond", "hessenberg", "rq", "eigh_tridiagonal", "solve_toeplitz", "solve_banded"),
-    "solveh_banded",
+    *("solveh_banded", "funm", "qz", "ordqz", "ldl"),
 )
 EXPERIMENTAL = {
     **{f"tensorcore.{name}": getattr(tensorcore, name) for name in tensorcore.__all__},

@@ -91,7 +91,7 @@ def _step(backend: Backend, h: Block, q: Block, active: slice, steps: int, kind:
     """Take one step with one shift in diagonal block `active`, which is Hessenberg."""
     first, stop = active.start, active.stop
     block = h[..., active, active]
-    shift = _shift(backend, block, steps, kind)
+    shift = shift_of(backend, block, steps, kind)
     one = planes.diagonal(block)
     one[...] = backend.binary("subtract", one, shift, kind=kind)
     given, r = block.copy(), block.copy()
@@ -107,7 +107,7 @@ def _step(backend: Backend, h: Block, q: Block, active: slice, steps: int, kind:
     one[...] = backend.binary("add", one, shift, kind=kind)
 
 
-def _shift(backend: Backend, block: Block, steps: int, kind: Kind) -> Block:
+def shift_of(backend: Backend, block: Block, steps: int, kind: Kind) -> Block:
     """Return the eigenvalue of the last two rows that is nearer to the last entry, ``(1,)``.
 
     Its distance from that entry is right to float64.

@@ -11,7 +11,9 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
-from mdqr.linalg._matrix.given import first_limbs, frobenius
+from mdqr._precision import PRECISIONS
+from mdqr.linalg._matrix.given import Keep, first_limbs, frobenius
+from mdqr.linalg._matrix.series.followed import Followed, product_errors
 from mdqr.linalg._matrix.series.plan import Plan, plan, spectral_bound, truncation
 from mdqr.linalg._matrix.series.polynomial import Polynomial, norms, product_error
 from mdqr.linalg._products.matmul import matmul
@@ -28,17 +30,19 @@ class Exponential:
         The matrices, finite.
     backend : Backend
         Where they live.
-    keep : bool
-        Whether factors are kept for `error`.
+    keep : {"", "norms", "errors"}
+        Whether factors are kept for `error`, which follows rounding errors with "errors".
     """
 
-    def __init__(self, a: MDArray, backend: Backend, *, keep: bool) -> None:
+    def __init__(self, a: MDArray, backend: Backend, *, keep: Keep) -> None:
         self._a, self._backend, self._keep, self._n = a, backend, keep, a.shape[-1]
         self._eps = a.precision.eps
         radius = self._radius(first_limbs(a))
-        self.plan: Plan = plan(radius, a.precision.bits + 2)
+        # Errors that are followed are smaller than their bounds: so should be what is left out.
+        more = 12 if a.precision is PRECISIONS[-1] else 2
+        self.plan: Plan = plan(radius, a.precision.bits + more)
         self._truncation = truncation(radius - self.plan.squarings, self.plan.degree)
-        self._squared: list[tuple[np.ndarray, MDArray]] = []
+        self._squared: list[tuple[np.ndarray, MDArray, MDArray]] = []
         self.value = self._squarings(self._polynomial())
 
     def _radius(self, a: np.ndarray) -> np.ndarray:
@@ -79,9 +83,9 @@ class Exponential:
             (places,) = np.nonzero(counts > k)
             is_whole = len(places) == len(counts)
             part = value if is_whole else value._like(taken(value._block, lead, (places,)))
-            if self._keep:
-                self._squared.append((places, part))
             squared = matmul(part, part)
+            if self._keep:
+                self._squared.append((places, part, squared))
             if is_whole:
                 value = squared
                 continue
@@ -92,14 +96,27 @@ class Exponential:
 
     @np.errstate(all="ignore")
     def error(self) -> np.ndarray:
-        """Return bounds of the errors in the Frobenius norm."""
+        """Return bounds of the errors, in the Frobenius norm or of entries."""
+        if self._keep == "errors":
+            return self._followed()
         n, eps = self._n, self._eps
         error = self._taylor.error() + math.sqrt(n) * self._truncation
-        for places, part in self._squared:
+        for places, part, _ in self._squared:
             sizes, known = norms(part), error[places]
             error = error.copy()
             error[places] = product_error(n, eps, sizes, known, sizes, known)
         return np.where(np.isfinite(error), SLACK * error, np.inf)
+
+    def _followed(self) -> np.ndarray:
+        """Return bounds of the errors of entries, by errors that are followed."""
+        error = self._taylor.errors()
+        error = error._replace(rest=error.rest + math.sqrt(self._n) * self._truncation)
+        for places, part, squared in self._squared:
+            known = Followed(*(x[places] for x in error))
+            found = product_errors(self._backend, (part, known), (part, known), squared)
+            error = error.replaced(places, found)
+        entries = error.entries()
+        return np.where(np.isfinite(entries), entries, np.inf)
 
 
 @cache
@@ -123,6 +140,11 @@ def growth(a: np.ndarray, *, circular: bool = False) -> np.ndarray:
     n = a.shape[-1]
     values = np.linalg.eigvalsh(hermitian) if n else np.zeros((len(a), 1))
     return np.where(finite, np.abs(values).max(axis=-1) + n * 2.0**-44 * size, np.inf)
+
+
+def added(errors: np.ndarray, norms: np.ndarray) -> np.ndarray:
+    """Return bounds of norms or of entries, with bounds of norms ``(batch,)`` added."""
+    return np.asarray(errors + (norms if errors.ndim == 1 else norms[:, None, None]))
 
 
 @np.errstate(all="ignore")

@@ -13,7 +13,7 @@ from mdqr._backend.protocol import Backend
 from mdqr._functions.creation import asarray
 from mdqr._functions.elementary import log
 from mdqr._limbs.planes import Kind
-from mdqr.linalg._matrix.given import first_limbs, frobenius
+from mdqr.linalg._matrix.given import Keep, first_limbs, frobenius
 from mdqr.linalg._matrix.refined.square_roots import SquareRoots
 from mdqr.linalg._matrix.series.plan import spectral_bound
 from mdqr.linalg._matrix.series.polynomial import Polynomial
@@ -40,7 +40,7 @@ class Logarithm:
         Relative sizes of last corrections; infinite where none was found.
     """
 
-    def __init__(self, backend: Backend, a: MDArray, *, keep: bool) -> None:
+    def __init__(self, backend: Backend, a: MDArray, *, keep: Keep) -> None:
         self._powers = _mean_powers(first_limbs(a))[:, None, None]
         powers = backend.xp.asarray(-self._powers)
         a = a._like(backend.ldexp(a._block, powers, is_complex=a.is_complex))

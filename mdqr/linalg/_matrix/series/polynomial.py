@@ -13,13 +13,17 @@ from mdqr._backend.protocol import Backend
 from mdqr._convert.arrays import scalar_to_limbs
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
-from mdqr.linalg._matrix.given import first_limbs, frobenius
+from mdqr.linalg._matrix.given import Keep, first_limbs, frobenius
+from mdqr.linalg._matrix.series.followed import (
+    LEAST,
+    Followed,
+    product_errors,
+    residual_of_sums,
+    sum_errors,
+)
 from mdqr.linalg._matrix.series.plan import spectral_bound
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._spectral.disks import SLACK
-
-# What underflow of limbs takes from an entry of a product, a thousandfold, for each of its terms.
-LEAST = 2.0**-1064
 
 # Bounds of 2-norms and Frobenius norms of matrices.
 Norms = tuple[np.ndarray, np.ndarray]
@@ -38,8 +42,8 @@ class Polynomial:
         Returns the coefficient of a power as a fraction.
     width, rows : int
         Powers up to `width` are computed, and as many sums of them as `rows`.
-    keep : bool
-        Whether factors are kept for `error`.
+    keep : {"", "norms", "errors"}
+        Whether factors are kept, for `error` or for `errors`.
     """
 
     def __init__(
@@ -50,8 +54,9 @@ class Polynomial:
         width: int,
         rows: int,
         *,
-        keep: bool,
+        keep: Keep,
     ) -> None:
+        self._backend = backend
         self._coefficient, self._width, self._rows = coefficient, width, rows
         kind = Kind(base.precision.limbs, base.is_complex)
         powers = [base._like(kind.identity(backend.xp, base.shape)), base]
@@ -60,6 +65,7 @@ class Polynomial:
         self._powers = powers if keep else []
         self._sums: list[tuple[MDArray, MDArray, MDArray]] = []
         blocks = _combined(backend, powers, coefficient, width, rows)
+        self._blocks = blocks if keep == "errors" else []
         value = blocks[-1]
         for block in blocks[-2::-1]:
             product = matmul(value, powers[width])
@@ -100,6 +106,38 @@ class Polynomial:
             )
         return error
 
+    def errors(self) -> Followed:
+        """Return the rounding errors."""
+        backend, width = self._backend, self._width
+        powers, following = self._powers, [Followed.none(self.value.shape)] * 2
+        for k in range(2, width + 1):
+            one, other = ((powers[j], following[j]) for j in (k // 2, k - k // 2))
+            following.append(product_errors(backend, one, other, powers[k]))
+        blocks = list(zip(self._blocks, self._errors_of_sums(following), strict=True))
+        value, error = blocks[-1]
+        for given, (_, _, result) in zip(blocks[-2::-1], self._sums, strict=True):
+            last = powers[width], following[width]
+            error = product_errors(backend, (value, error), last, result, [given])
+            value = result
+        return error
+
+    def _errors_of_sums(self, of_powers: list[Followed]) -> list[Followed]:
+        """Return the errors of the sums of powers, one for each row of the scheme."""
+        x, width, rows = self.value, self._width, self._rows
+        limbs = x.precision.limbs
+        flat = _flat(self._powers, width)
+        factors = _coefficients(self._coefficient, width, rows, limbs)
+        found = planes.namespace(flat).concatenate([_flat([s], 0) for s in self._blocks], axis=1)
+        lost = residual_of_sums(self._backend, planes.namespace(flat).asarray(factors), flat, found)
+        less = _rounding(self._coefficient, width, rows, limbs)
+        powers = [(first_limbs(p), e) for p, e in zip(self._powers, of_powers, strict=True)]
+        return [
+            sum_errors(
+                first_limbs(_unflat(x, lost[:, j])), factors[0, j], less[j], powers, x.precision.eps
+            )
+            for j in range(rows)
+        ]
+
 
 def norms(x: MDArray) -> Norms:
     """Return bounds of the 2-norms and Frobenius norms."""
@@ -135,21 +173,26 @@ def _combined(
     x = powers[0]
     limbs, xp = x.precision.limbs, planes.namespace(x._block)
     factors = xp.asarray(_coefficients(coefficient, width, rows, limbs))
-    # Real and imaginary parts are columns of one real matrix.
-    parts = [(p.real, p.imag) if x.is_complex else (p,) for p in powers[: width + 1]]
-    block = xp.stack([xp.stack([part._block for part in pair], axis=1) for pair in parts], axis=1)
-    flat = block.reshape(limbs, width + 1, -1)
     # Not through residues, which take longer for so few rows.
-    found = backend.matmul(factors, flat, kind=Kind(limbs, False))
-    sums = found.reshape(limbs, rows, *block.shape[2:])
-    return [
-        x._like(_complex_block(sums[:, j]) if x.is_complex else sums[:, j, 0]) for j in range(rows)
-    ]
+    found = backend.matmul(factors, _flat(powers, width), kind=Kind(limbs, False))
+    return [_unflat(x, found[:, j]) for j in range(rows)]
 
 
-def _complex_block(sums: Block) -> Block:
-    """Return the block of complex values whose parts are an axis behind the limbs."""
-    return planes.namespace(sums).ascontiguousarray(sums.swapaxes(0, 1))
+def _flat(powers: list[MDArray], last: int) -> Block:
+    """Return matrices as rows of one real block; their parts follow each other."""
+    x = powers[0]
+    xp = planes.namespace(x._block)
+    parts = [(p.real, p.imag) if x.is_complex else (p,) for p in powers[: last + 1]]
+    block = xp.stack([xp.stack([part._block for part in pair], axis=1) for pair in parts], axis=1)
+    return block.reshape(x.precision.limbs, last + 1, -1)
+
+
+def _unflat(x: MDArray, row: Block) -> MDArray:
+    """Return a row of `_flat` as matrices like x."""
+    parts = row.reshape(len(row), 1 + x.is_complex, *x.shape)
+    if not x.is_complex:
+        return x._like(parts[:, 0])
+    return x._like(planes.namespace(row).ascontiguousarray(parts.swapaxes(0, 1)))
 
 
 @cache
@@ -161,4 +204,17 @@ def _coefficients(
     for j in range(rows):
         for i in range(width + (j == rows - 1)):
             found[:, j, i] = scalar_to_limbs(coefficient(j * width + i), limbs)[0]
+    return found
+
+
+@cache
+def _rounding(
+    coefficient: Callable[[int], Fraction], width: int, rows: int, limbs: int
+) -> np.ndarray:
+    """Return what the rounded coefficients leave out, float64 ``(rows, width + 1)``."""
+    rounded, found = _coefficients(coefficient, width, rows, limbs), np.zeros((rows, width + 1))
+    for j in range(rows):
+        for i in range(width + (j == rows - 1)):
+            known = sum(map(Fraction, rounded[:, j, i].tolist()), Fraction(0))
+            found[j, i] = float(coefficient(j * width + i) - known)
     return found

@@ -1,0 +1,1 @@
+"""Factors of symmetric and Hermitian matrices that need not be definite."""

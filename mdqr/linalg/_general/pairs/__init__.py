@@ -1,0 +1,1 @@
+"""Generalized Schur forms of pairs of matrices."""

@@ -1,0 +1,1 @@
+"""Functions of triangular matrices, known by their values alone."""
