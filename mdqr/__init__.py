@@ -15,12 +15,17 @@ from mdqr._core.dtypes import finfo
 from mdqr._errors import DataPrecisionWarning, PrecisionWarning
 from mdqr._functions.comparison import (
     array_equal,
+    array_equiv,
     equal,
+    fmax,
+    fmin,
     greater,
     greater_equal,
     isfinite,
     isinf,
     isnan,
+    isneginf,
+    isposinf,
     less,
     less_equal,
     maximum,
@@ -95,24 +100,43 @@ from mdqr._functions.logical import (
     logical_or,
     logical_xor,
 )
+from mdqr._functions.manipulation.assignment import (
+    fill_diagonal,
+    place,
+    put,
+    put_along_axis,
+    putmask,
+)
 from mdqr._functions.manipulation.axes import (
     diagonal,
     flip,
+    fliplr,
+    flipud,
     matrix_transpose,
     moveaxis,
     permute_dims,
     roll,
+    rot90,
     swapaxes,
+)
+from mdqr._functions.manipulation.choice import (
+    apply_along_axis,
+    argwhere,
+    choose,
+    compress,
+    extract,
+    flatnonzero,
+    piecewise,
+    select,
 )
 from mdqr._functions.manipulation.joining import (
     append,
     column_stack,
+    dstack,
     hstack,
     meshgrid,
     repeat,
-    split,
     tile,
-    unstack,
     vstack,
 )
 from mdqr._functions.manipulation.nested import block
@@ -121,8 +145,10 @@ from mdqr._functions.manipulation.parts import (
     delete,
     imag,
     insert,
+    iscomplex,
     iscomplexobj,
     isreal,
+    isrealobj,
     ravel,
     real,
     transpose,
@@ -138,7 +164,17 @@ from mdqr._functions.manipulation.shapes import (
     reshape,
     squeeze,
 )
-from mdqr._functions.matrices import diag, eye, tril, triu, vander
+from mdqr._functions.manipulation.sizes import pad, resize, trim_zeros
+from mdqr._functions.manipulation.splitting import (
+    array_split,
+    dsplit,
+    hsplit,
+    split,
+    unstack,
+    vsplit,
+)
+from mdqr._functions.matrices import diag, diagflat, eye, identity, tri, tril, triu, vander
+from mdqr._functions.ordering.combined import intersect1d, lexsort, setdiff1d, setxor1d, union1d
 from mdqr._functions.ordering.sets import (
     isin,
     unique,
@@ -147,7 +183,14 @@ from mdqr._functions.ordering.sets import (
     unique_inverse,
     unique_values,
 )
-from mdqr._functions.ordering.sorting import argsort, searchsorted, sort
+from mdqr._functions.ordering.sorting import (
+    argpartition,
+    argsort,
+    partition,
+    searchsorted,
+    sort,
+    sort_complex,
+)
 from mdqr._functions.polynomials import polyder, polyfit, polyval
 from mdqr._functions.power import power
 from mdqr._functions.products.coefficients import poly, polyadd, polydiv, polyint, polymul, polysub
@@ -157,7 +200,10 @@ from mdqr._functions.reductions import dot, outer, prod, sum, trace, vdot
 from mdqr._functions.rounding import (
     clip,
     copysign,
+    divmod,
     floor_divide,
+    fmod,
+    modf,
     nan_to_num,
     nextafter,
     remainder,
@@ -165,12 +211,21 @@ from mdqr._functions.rounding import (
     signbit,
     trunc,
 )
-from mdqr._functions.sampled import convolve, correlate, diff, gradient, interp, trapezoid
-from mdqr._functions.scales.angles import angle, deg2rad, rad2deg
+from mdqr._functions.sampled import convolve, correlate, diff, ediff1d, gradient, interp, trapezoid
+from mdqr._functions.scales.angles import angle, deg2rad, rad2deg, unwrap
+from mdqr._functions.scales.exponents import frexp, heaviside, ldexp, logaddexp2, spacing
 from mdqr._functions.scales.spaced import geomspace, logspace
+from mdqr._functions.scales.windows import bartlett, blackman, hamming, hanning, i0, kaiser, sinc
 from mdqr._functions.sequences import arange, concatenate, linspace, stack
 from mdqr._functions.statistics.extremes import all, any, argmax, argmin, max, mean, min
-from mdqr._functions.statistics.histograms import histogram
+from mdqr._functions.statistics.histograms import (
+    bincount,
+    digitize,
+    histogram,
+    histogram2d,
+    histogram_bin_edges,
+    histogramdd,
+)
 from mdqr._functions.statistics.missing import (
     nanargmax,
     nanargmin,
@@ -180,6 +235,7 @@ from mdqr._functions.statistics.missing import (
     nanmean,
     nanmedian,
     nanmin,
+    nanpercentile,
     nanprod,
     nanquantile,
     nanstd,
@@ -201,254 +257,53 @@ acos, acosh, asin, asinh, atan, atan2, atanh = (
     *(arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh),
 )
 concat, pow = concatenate, power
+absolute, amax, amin, around, conjugate = abs, max, min, round, conj
+degrees, radians = rad2deg, deg2rad
+fix, float_power, mod, true_divide = trunc, power, remainder, divide
 newaxis = None
 
-__all__ = [
-    "DataPrecisionWarning",
-    "MDArray",
-    "Precision",
-    "PrecisionWarning",
-    "abs",
-    "acos",
-    "acosh",
-    "add",
-    "all",
-    "allclose",
-    "angle",
-    "any",
-    "append",
-    "arange",
-    "arccos",
-    "arccosh",
-    "arcsin",
-    "arcsinh",
-    "arctan",
-    "arctan2",
-    "arctanh",
-    "argmax",
-    "argmin",
-    "argsort",
-    "array",
-    "array_api",
-    "array_equal",
-    "asarray",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "average",
-    "block",
-    "broadcast_arrays",
-    "broadcast_to",
-    "cbrt",
-    "ceil",
-    "clip",
-    "column_stack",
-    "concat",
-    "concatenate",
-    "config",
-    "conj",
-    "convolve",
-    "copy",
-    "copysign",
-    "corrcoef",
-    "correlate",
-    "cos",
-    "cosh",
-    "cospi",
-    "count_nonzero",
-    "cov",
-    "cross",
-    "cumprod",
-    "cumsum",
-    "cumulative_prod",
-    "cumulative_sum",
-    "d",
-    "dd",
-    "deg2rad",
-    "delete",
-    "diag",
-    "diagonal",
-    "diff",
-    "divide",
-    "dot",
-    "e",
-    "einsum",
-    "empty",
-    "empty_like",
-    "equal",
-    "erf",
-    "erfc",
-    "euler_gamma",
-    "exp",
-    "exp2",
-    "expand_dims",
-    "expm1",
-    "eye",
-    "finfo",
-    "flip",
-    "floor",
-    "floor_divide",
-    "from_limbs",
-    "full",
-    "full_like",
-    "gamma",
-    "geomspace",
-    "gradient",
-    "greater",
-    "greater_equal",
-    "histogram",
-    "hstack",
-    "hypot",
-    "imag",
-    "inf",
-    "inner",
-    "insert",
-    "interp",
-    "isclose",
-    "iscomplexobj",
-    "isfinite",
-    "isin",
-    "isinf",
-    "isnan",
-    "isreal",
-    "kron",
-    "less",
-    "less_equal",
-    "lgamma",
-    "linalg",
-    "linspace",
-    "load",
-    "loadtxt",
-    "loadz",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "logaddexp",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "logspace",
-    "matmul",
-    "matrix_transpose",
-    "max",
-    "maximum",
-    "mean",
-    "median",
-    "meshgrid",
-    "min",
-    "minimum",
-    "mmread",
-    "moveaxis",
-    "multiply",
-    "nan",
-    "nan_to_num",
-    "nanargmax",
-    "nanargmin",
-    "nancumprod",
-    "nancumsum",
-    "nanmax",
-    "nanmean",
-    "nanmedian",
-    "nanmin",
-    "nanprod",
-    "nanquantile",
-    "nanstd",
-    "nansum",
-    "nanvar",
-    "negative",
-    "newaxis",
-    "nextafter",
-    "nonzero",
-    "not_equal",
-    "od",
-    "ones",
-    "ones_like",
-    "outer",
-    "percentile",
-    "permute_dims",
-    "pi",
-    "poly",
-    "polyadd",
-    "polyder",
-    "polydiv",
-    "polyfit",
-    "polyint",
-    "polymul",
-    "polysub",
-    "polyval",
-    "pow",
-    "power",
-    "printoptions",
-    "prod",
-    "ptp",
-    "qd",
-    "quantile",
-    "rad2deg",
-    "random",
-    "ravel",
-    "real",
-    "reciprocal",
-    "remainder",
-    "repeat",
-    "reshape",
-    "rint",
-    "roll",
-    "round",
-    "save",
-    "savetxt",
-    "savez",
-    "searchsorted",
-    "sign",
-    "signbit",
-    "sin",
-    "sinh",
-    "sinpi",
-    "sort",
-    "split",
-    "sqrt",
-    "square",
-    "squeeze",
-    "stack",
-    "std",
-    "subtract",
-    "sum",
-    "swapaxes",
-    "take",
-    "take_along_axis",
-    "tan",
-    "tanh",
-    "tensorcore",
-    "tensordot",
-    "testing",
-    "tile",
-    "trace",
-    "transpose",
-    "trapezoid",
-    "tril",
-    "triu",
-    "trunc",
-    "unique",
-    "unique_all",
-    "unique_counts",
-    "unique_inverse",
-    "unique_values",
-    "unstack",
-    "vander",
-    "var",
-    "vdot",
-    "vecdot",
-    "vstack",
-    "where",
-    "zeros",
-    "zeros_like",
-]
+__all__ = ["DataPrecisionWarning", "MDArray", "Precision", "PrecisionWarning", "abs", "absolute"]
+__all__ += ["acos", "acosh", "add", "all", "allclose", "amax", "amin", "angle", "any", "append"]
+__all__ += ["apply_along_axis", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan"]
+__all__ += ["arctan2", "arctanh", "argmax", "argmin", "argpartition", "argsort", "argwhere"]
+__all__ += ["around", "array", "array_api", "array_equal", "array_equiv", "array_split", "asarray"]
+__all__ += ["asin", "asinh", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d", "atleast_3d"]
+__all__ += ["average", "bartlett", "bincount", "blackman", "block", "broadcast_arrays"]
+__all__ += ["broadcast_to", "cbrt", "ceil", "choose", "clip", "column_stack", "compress", "concat"]
+__all__ += ["concatenate", "config", "conj", "conjugate", "convolve", "copy", "copysign"]
+__all__ += ["corrcoef", "correlate", "cos", "cosh", "cospi", "count_nonzero", "cov", "cross"]
+__all__ += ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "d", "dd", "deg2rad"]
+__all__ += ["degrees", "delete", "diag", "diagflat", "diagonal", "diff", "digitize", "divide"]
+__all__ += ["divmod", "dot", "dsplit", "dstack", "e", "ediff1d", "einsum", "empty", "empty_like"]
+__all__ += ["equal", "erf", "erfc", "euler_gamma", "exp", "exp2", "expand_dims", "expm1"]
+__all__ += ["extract", "eye", "fill_diagonal", "finfo", "fix", "flatnonzero", "flip", "fliplr"]
+__all__ += ["flipud", "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "frexp"]
+__all__ += ["from_limbs", "full", "full_like", "gamma", "geomspace", "gradient", "greater"]
+__all__ += ["greater_equal", "hamming", "hanning", "heaviside", "histogram", "histogram2d"]
+__all__ += ["histogram_bin_edges", "histogramdd", "hsplit", "hstack", "hypot", "i0", "identity"]
+__all__ += ["imag", "inf", "inner", "insert", "interp", "intersect1d", "isclose", "iscomplex"]
+__all__ += ["iscomplexobj", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal"]
+__all__ += ["isrealobj", "kaiser", "kron", "ldexp", "less", "less_equal", "lexsort", "lgamma"]
+__all__ += ["linalg", "linspace", "load", "loadtxt", "loadz", "log", "log1p", "log2", "log10"]
+__all__ += ["logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor"]
+__all__ += ["logspace", "matmul", "matrix_transpose", "max", "maximum", "mean", "median"]
+__all__ += ["meshgrid", "min", "minimum", "mmread", "mod", "modf", "moveaxis", "multiply", "nan"]
+__all__ += ["nan_to_num", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean"]
+__all__ += ["nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum"]
+__all__ += ["nanvar", "negative", "newaxis", "nextafter", "nonzero", "not_equal", "od", "ones"]
+__all__ += ["ones_like", "outer", "pad", "partition", "percentile", "permute_dims", "pi"]
+__all__ += ["piecewise", "place", "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint"]
+__all__ += ["polymul", "polysub", "polyval", "pow", "power", "printoptions", "prod", "ptp", "put"]
+__all__ += ["put_along_axis", "putmask", "qd", "quantile", "rad2deg", "radians", "random", "ravel"]
+__all__ += ["real", "reciprocal", "remainder", "repeat", "reshape", "resize", "rint", "roll"]
+__all__ += ["rot90", "round", "save", "savetxt", "savez", "searchsorted", "select", "setdiff1d"]
+__all__ += ["setxor1d", "sign", "signbit", "sin", "sinc", "sinh", "sinpi", "sort", "sort_complex"]
+__all__ += ["spacing", "split", "sqrt", "square", "squeeze", "stack", "std", "subtract", "sum"]
+__all__ += ["swapaxes", "take", "take_along_axis", "tan", "tanh", "tensorcore", "tensordot"]
+__all__ += ["testing", "tile", "trace", "transpose", "trapezoid", "tri", "tril", "trim_zeros"]
+__all__ += ["triu", "true_divide", "trunc", "union1d", "unique", "unique_all", "unique_counts"]
+__all__ += ["unique_inverse", "unique_values", "unstack", "unwrap", "vander", "var", "vdot"]
+__all__ += ["vecdot", "vsplit", "vstack", "where", "zeros", "zeros_like"]
 
 if TYPE_CHECKING:
     from mdqr import array_api, config, linalg, tensorcore, testing

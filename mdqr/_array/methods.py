@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from mdqr._core.axes import Axis, counted_axis
+from mdqr._core.axes import Axis
 from mdqr._core.promotion import promote
-from mdqr._errors import shown
 from mdqr._functions import elementwise, reductions, rounding
 from mdqr._functions.manipulation import axes, joining, selection, shapes
 from mdqr._functions.ordering import sorting
@@ -105,12 +104,12 @@ class Methods:
 
     def partition(self, kth: Any, axis: int = -1) -> None:
         """Put the `kth` value along an axis in its place, in place: all values are sorted."""
-        _check_places(kth, cast("MDArray", self), axis)
+        sorting.check_places(kth, cast("MDArray", self), axis)
         self.sort(axis)
 
     def argpartition(self, kth: Any, axis: int | None = -1) -> Places:
         """Return places with the `kth` value in its place, by `argsort`."""
-        _check_places(kth, cast("MDArray", self), axis)
+        sorting.check_places(kth, cast("MDArray", self), axis)
         return self.argsort(axis)
 
     def searchsorted(self, v: Any, side: Side = "left", sorter: Any = None) -> Places:
@@ -192,10 +191,3 @@ class FlatView:
             raise ValueError("there are no values to put into an array")
         repeated = flat[np.arange(places.size) % flat.size]
         array[np.unravel_index(places.reshape(-1), array.shape)] = repeated
-
-
-def _check_places(kth: Any, array: MDArray, axis: int | None) -> None:
-    """Raise ValueError unless places exist along an axis."""
-    count = array.size if axis is None else array.shape[counted_axis(axis, array.ndim)]
-    if any(not -count <= k < count for k in np.atleast_1d(kth).tolist()):
-        raise ValueError(f"kth is a place among {count} values; got {shown(kth)}")

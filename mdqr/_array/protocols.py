@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any, cast
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from mdqr._array.refusals import missing
-from mdqr._array.tables import FUNCTIONS, OPERATORS, SCIPY_UFUNCS, UFUNCS
+from mdqr._array.tables import FUNCTIONS, METHODS, OPERATORS, SCIPY_UFUNCS, UFUNCS
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import arithmetic, is_operand
 from mdqr._functions import elementwise
@@ -43,9 +43,10 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
         return NotImplemented
     name = _name(ufunc)
     answer = UFUNCS.get(ufunc) or SCIPY_UFUNCS.get(name)
-    if answer is None or method != "__call__":
-        called = name if method == "__call__" else f"{name}.{method}"
-        raise TypeError(missing(called))
+    if answer is not None and method != "__call__":
+        answer = _of_method(answer, ufunc, method, options)
+    if answer is None:
+        raise TypeError(missing(name if method == "__call__" else f"{name}.{method}"))
     result = answer(*map(arithmetic, inputs))  # what is wrong with the operands is said first
     (target,) = out
     if target is not None and not isinstance(target, ArrayBase):
@@ -61,6 +62,23 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
         raise TypeError(f"the result of {name} is boolean and does not go into an MDArray")
     elementwise.store(cast("MDArray", result), cast("MDArray", target))
     return target
+
+
+def _of_method(
+    answer: Function, ufunc: np.ufunc, method: str, options: dict[str, Any]
+) -> Function | None:
+    """Return what answers a method of a ufunc, with the options that it has; None if nothing."""
+    if method == "outer":
+        return lambda x, y: answer(_in_front(x)[(..., *(None,) * np.ndim(y))], y)
+    function = METHODS.get((ufunc, method))
+    if function is None:
+        return None
+    given = {"axis": 0} | {key: options.pop(key) for key in ("axis", "keepdims") if key in options}
+    return partial(function, **given)
+
+
+def _in_front(x: Any) -> Any:
+    return x if isinstance(x, ArrayBase) else np.asarray(x)
 
 
 def array_namespace(precision: Precision, api_version: str | None) -> Any:

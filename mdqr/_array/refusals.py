@@ -20,7 +20,14 @@ _INSTEAD = {
     "array2string": "str(a) within mdqr.printoptions(digits=...), or a.to_strings(digits)",
     "array_repr": "repr(a)",
     "array_str": "str(a)",
-    "fix": "mdqr.trunc(a)",
+    "apply_over_axes": "a reduction with several axes, as in mdqr.sum(a, axis=(0, 1))",
+    "rollaxis": "mdqr.moveaxis(a, axis, start)",
+    "real_if_close": "a.real, where mdqr.isreal(a).all(),",
+    "result_type": "max(a.precision, b.precision)",
+}
+_OF_INTEGERS = {
+    *("bitwise_and", "bitwise_count", "bitwise_or", "bitwise_xor", "gcd", "invert", "lcm"),
+    *("left_shift", "packbits", "right_shift", "unpackbits"),
 }
 # Packages whose functions are named, and the names of functions that only stand around others.
 _NAMED = ("numpy", "pandas", "scipy", "sklearn", "xarray", "_pytest")
@@ -71,6 +78,11 @@ def missing(name: str) -> str:
     instead = _INSTEAD.get(name.removeprefix("numpy."))
     if instead is not None and name.startswith("numpy."):
         return f"{name} has no implementation for MDArray; {instead} keeps all digits"
+    if name.removeprefix("numpy.") in _OF_INTEGERS:
+        return (
+            f"{name} has no implementation for MDArray, whose values are no integers; "
+            f"{name} of xp.astype(a, xp.int64), with xp = mdqr.array_api, is exact"
+        )
     return (
         f"{name} has no implementation for MDArray; mdqr's own functions are in mdqr and "
         f"mdqr.linalg, and {name}(a.to_numpy()) computes with the nearest float64 values"

@@ -25,10 +25,21 @@ from mdqr._functions import (
     sequences,
     special,
 )
-from mdqr._functions.manipulation import axes, joining, nested, parts, selection, shapes
-from mdqr._functions.ordering import sets, sorting
+from mdqr._functions.manipulation import (
+    assignment,
+    axes,
+    choice,
+    joining,
+    nested,
+    parts,
+    selection,
+    shapes,
+    sizes,
+    splitting,
+)
+from mdqr._functions.ordering import combined, sets, sorting
 from mdqr._functions.products import coefficients, contractions, einsum
-from mdqr._functions.scales import angles, spaced
+from mdqr._functions.scales import angles, exponents, spaced, windows
 from mdqr._functions.statistics import extremes, histograms, missing, moments, quantiles, running
 
 if TYPE_CHECKING:
@@ -47,6 +58,15 @@ def matmul(a: Any, b: Any) -> MDArray:
     return linalg.matmul(a, b)
 
 
+def _matvec(a: Any, x: Any) -> MDArray:
+    return matmul(a, axes.operand(x)[..., None])[..., 0]
+
+
+def _vecmat(x: Any, a: Any) -> MDArray:
+    """Return products with the conjugate of `x`, as NumPy does."""
+    return matmul(elementwise.conj(x)[..., None, :], a)[..., 0, :]
+
+
 def _roots(p: Any) -> MDArray:
     """Return roots alone, as NumPy does."""
     from mdqr import linalg
@@ -58,10 +78,6 @@ def _positive(x: Any) -> MDArray:
     return x.copy()
 
 
-def _divmod(x: Any, y: Any) -> tuple[MDArray, MDArray]:
-    return rounding.floor_divide(x, y), rounding.remainder(x, y)
-
-
 # sinpi, cospi, gamma, lgamma, erf and erfc are not NumPy's.
 _ELEMENTARY = (
     *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan"),
@@ -70,54 +86,47 @@ _ELEMENTARY = (
 )
 
 
+# Ufuncs whose function has their name.
+_UFUNCS: dict[Any, tuple[str, ...]] = {
+    elementwise: (
+        *("add", "subtract", "multiply", "divide", "negative", "sign", "sqrt", "square"),
+        *("reciprocal", "hypot", "floor", "ceil", "rint"),
+    ),
+    rounding: (
+        *("trunc", "floor_divide", "remainder", "divmod", "fmod", "modf", "copysign"),
+        *("nextafter", "signbit"),
+    ),
+    exponents: ("frexp", "ldexp", "spacing", "heaviside", "logaddexp2"),
+    power: ("power",),
+    comparison: (
+        *("maximum", "minimum", "fmax", "fmin", "equal", "not_equal", "less", "less_equal"),
+        *("greater", "greater_equal", "isfinite", "isnan", "isinf"),
+    ),
+    angles: ("deg2rad", "rad2deg"),
+    logical: ("logical_and", "logical_or", "logical_xor", "logical_not"),
+    contractions: ("vecdot",),
+    elementary: _ELEMENTARY,
+}
+
+
 def _ufuncs() -> dict[np.ufunc, Function]:
     """Return what answers each ufunc."""
     return {
-        np.add: elementwise.add,
-        np.subtract: elementwise.subtract,
-        np.multiply: elementwise.multiply,
-        np.divide: elementwise.divide,
-        np.negative: elementwise.negative,
+        **{
+            getattr(np, name): getattr(module, name)
+            for module, names in _UFUNCS.items()
+            for name in names
+        },
         np.positive: _positive,
         np.absolute: elementwise.abs,
         np.fabs: elementwise.abs,
-        np.sign: elementwise.sign,
-        np.sqrt: elementwise.sqrt,
-        np.square: elementwise.square,
-        np.reciprocal: elementwise.reciprocal,
         np.conjugate: elementwise.conj,
-        np.hypot: elementwise.hypot,
-        np.floor: elementwise.floor,
-        np.ceil: elementwise.ceil,
-        np.trunc: rounding.trunc,
-        np.rint: elementwise.rint,
-        np.floor_divide: rounding.floor_divide,
-        np.remainder: rounding.remainder,
-        np.divmod: _divmod,
-        np.copysign: rounding.copysign,
-        np.nextafter: rounding.nextafter,
-        np.signbit: rounding.signbit,
-        np.power: power.power,
-        np.maximum: comparison.maximum,
-        np.minimum: comparison.minimum,
-        np.equal: comparison.equal,
-        np.not_equal: comparison.not_equal,
-        np.less: comparison.less,
-        np.less_equal: comparison.less_equal,
-        np.greater: comparison.greater,
-        np.greater_equal: comparison.greater_equal,
-        np.deg2rad: angles.deg2rad,
-        np.rad2deg: angles.rad2deg,
-        np.logical_and: logical.logical_and,
-        np.logical_or: logical.logical_or,
-        np.logical_xor: logical.logical_xor,
-        np.logical_not: logical.logical_not,
-        np.isfinite: comparison.isfinite,
-        np.isnan: comparison.isnan,
-        np.isinf: comparison.isinf,
+        np.float_power: power.power,
+        np.radians: angles.deg2rad,
+        np.degrees: angles.rad2deg,
         np.matmul: matmul,
-        np.vecdot: contractions.vecdot,
-        **{getattr(np, name): getattr(elementary, name) for name in _ELEMENTARY},
+        np.matvec: _matvec,
+        np.vecmat: _vecmat,
     }
 
 
@@ -132,6 +141,17 @@ def _scipy_ufuncs() -> dict[str, Function]:
 
 
 SCIPY_UFUNCS = _scipy_ufuncs()
+# Of methods of ufuncs, besides outer.
+METHODS: dict[tuple[np.ufunc, str], Function] = {
+    (np.add, "reduce"): reductions.sum,
+    (np.multiply, "reduce"): reductions.prod,
+    (np.maximum, "reduce"): extremes.max,
+    (np.minimum, "reduce"): extremes.min,
+    (np.logical_and, "reduce"): extremes.all,
+    (np.logical_or, "reduce"): extremes.any,
+    (np.add, "accumulate"): running.cumsum,
+    (np.multiply, "accumulate"): running.cumprod,
+}
 OPERATORS: dict[np.ufunc, str] = {
     np.add: "+",
     np.subtract: "-",
@@ -170,12 +190,6 @@ def _stable(function: Function) -> Function:
     return call
 
 
-def _partitioned(a: MDArray, kth: Any, axis: int | None) -> MDArray:
-    found = a.ravel().copy() if axis is None else a.copy()
-    found.partition(kth, -1 if axis is None else axis)
-    return found
-
-
 def _einsum(*operands: Any, optimize: Any = False) -> MDArray:
     return einsum.einsum(*operands)
 
@@ -200,40 +214,55 @@ _SAME_NAME: dict[Any, tuple[str, ...]] = {
     moments: ("var", "std", "average", "cov", "corrcoef", "ptp"),
     missing: (
         *("nansum", "nanprod", "nancumsum", "nancumprod", "nanmean", "nanvar", "nanstd", "nanmax"),
-        *("nanmin", "nanmedian", "nanquantile", "nanargmax", "nanargmin"),
+        *("nanmin", "nanmedian", "nanquantile", "nanpercentile", "nanargmax", "nanargmin"),
     ),
-    histograms: ("histogram",),
+    histograms: (
+        *("histogram", "histogram2d", "histogramdd", "histogram_bin_edges"),
+        *("bincount", "digitize"),
+    ),
     quantiles: ("median", "quantile", "percentile"),
     running: ("cumsum", "cumprod", "cumulative_sum", "cumulative_prod"),
-    sampled: ("diff", "trapezoid", "gradient", "interp", "convolve", "correlate"),
+    sampled: ("diff", "ediff1d", "trapezoid", "gradient", "interp", "convolve", "correlate"),
     polynomials: ("polyval", "polyder", "polyfit"),
     coefficients: ("poly", "polyadd", "polysub", "polymul", "polydiv", "polyint"),
-    angles: ("angle",),
+    angles: ("angle", "unwrap"),
     nested: ("block",),
     spaced: ("logspace", "geomspace"),
-    axes: ("matrix_transpose", "moveaxis", "swapaxes", "flip", "roll", "diagonal"),
+    axes: (
+        *("matrix_transpose", "moveaxis", "swapaxes", "flip", "flipud", "fliplr", "rot90"),
+        *("roll", "diagonal"),
+    ),
     parts: (
         *("real", "imag", "isreal", "iscomplexobj", "transpose", "ravel", "copy"),
-        *("delete", "insert"),
+        *("iscomplex", "isrealobj", "delete", "insert"),
     ),
     shapes: (
         *("reshape", "expand_dims", "squeeze", "broadcast_to"),
         *("atleast_1d", "atleast_2d", "atleast_3d"),
     ),
     joining: (
-        *("vstack", "hstack", "column_stack", "append", "unstack", "split"),
+        *("vstack", "hstack", "dstack", "column_stack", "append"),
         *("meshgrid", "repeat", "tile"),
     ),
+    splitting: ("unstack", "split", "array_split", "hsplit", "vsplit", "dsplit"),
+    sizes: ("resize", "pad", "trim_zeros"),
+    assignment: ("put", "put_along_axis", "putmask", "place", "fill_diagonal"),
+    choice: (
+        *("compress", "extract", "choose", "select", "piecewise", "apply_along_axis"),
+        *("flatnonzero", "argwhere"),
+    ),
+    combined: ("union1d", "intersect1d", "setdiff1d", "setxor1d", "lexsort"),
+    windows: ("sinc", "i0"),
     selection: ("take", "take_along_axis", "nonzero", "count_nonzero"),
-    sorting: ("searchsorted",),
+    sorting: ("searchsorted", "partition", "argpartition", "sort_complex"),
     sets: ("isin", "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values"),
     contractions: ("tensordot", "inner", "kron", "cross"),
     rounding: ("round", "clip", "nan_to_num"),
     logical: ("isclose", "allclose"),
     reductions: ("dot", "vdot", "outer", "trace"),
-    comparison: ("where", "array_equal"),
+    comparison: ("where", "array_equal", "array_equiv", "isposinf", "isneginf"),
     sequences: ("stack", "linspace"),
-    matrices: ("diag", "tril", "triu", "vander"),
+    matrices: ("diag", "diagflat", "tril", "triu", "vander"),
 }
 
 
@@ -246,6 +275,10 @@ def _like(function: Function) -> Function:
         return function(model, *values, **options)
 
     return like
+
+
+def _diag_indices_from(arr: MDArray) -> tuple[Any, ...]:
+    return np.diag_indices_from(np.broadcast_to(np.empty(()), arr.shape))
 
 
 def _functions() -> dict[Function, Function]:
@@ -270,17 +303,15 @@ def _functions() -> dict[Function, Function]:
         np.concatenate: _concatenate,
         np.einsum: _einsum,
         np.roots: _roots,
-        np.partition: lambda a, kth, axis=-1: _partitioned(a, kth, axis),
-        np.argpartition: lambda a, kth, axis=-1: a.argpartition(kth, axis),
-        np.put: lambda a, ind, v: a.put(ind, v),
         np.broadcast_arrays: _broadcast_arrays,
         np.copyto: _copyto,
+        np.fix: rounding.trunc,
+        np.tril_indices_from: lambda arr, k=0: np.tril_indices(arr.shape[-2], k, arr.shape[-1]),
+        np.triu_indices_from: lambda arr, k=0: np.triu_indices(arr.shape[-2], k, arr.shape[-1]),
+        np.diag_indices_from: _diag_indices_from,
         np.shape: lambda a: a.shape,
         np.ndim: lambda a: a.ndim,
         np.size: lambda a: a.size,
-        np.isrealobj: lambda x: not x.is_complex,
-        np.flatnonzero: lambda a: selection.nonzero(a.ravel())[0],
-        np.argwhere: lambda a: np.transpose(selection.nonzero(shapes.atleast_1d(a)))[:, : a.ndim],
     }
 
 

@@ -184,6 +184,28 @@ def minimum(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> M
 
 
 @with_precision
+@documented(maximum)
+def fmax(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
+    """Return the larger of each pair; of a number and NaN the number.
+
+    >>> float(mdqr.fmax(mdqr.qd(3), mdqr.nan))
+    3.0
+    """
+    return _choose(x1, x2, 1, nan=False)
+
+
+@with_precision
+@documented(maximum)
+def fmin(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
+    """Return the smaller of each pair; of a number and NaN the number.
+
+    >>> float(mdqr.fmin(mdqr.qd(3), mdqr.nan))
+    3.0
+    """
+    return _choose(x1, x2, -1, nan=False)
+
+
+@with_precision
 def where(condition: Any, x: Any, y: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     """Return values of `x` where `condition` holds, else of `y`.
 
@@ -275,6 +297,46 @@ def isinf(x: Any, /, *, precision: PrecisionLike | None = None) -> Mask:
 
 
 @with_precision
+@documented(isnan)
+def isposinf(x: Any, /, *, precision: PrecisionLike | None = None) -> Mask:
+    """Test for positive infinity.
+
+    Parameters
+    ----------
+    x : MDArray or array_like
+        Real values.
+
+    Raises
+    ------
+    TypeError
+        If `x` is complex.
+
+    >>> bool(mdqr.isposinf(mdqr.qd("-inf")))
+    False
+    """
+    return _is_infinity("isposinf", x, math.inf)
+
+
+@with_precision
+@documented(isposinf)
+def isneginf(x: Any, /, *, precision: PrecisionLike | None = None) -> Mask:
+    """Test for negative infinity.
+
+    >>> bool(mdqr.isneginf(mdqr.qd("-inf")))
+    True
+    """
+    return _is_infinity("isneginf", x, -math.inf)
+
+
+def _is_infinity(name: str, x: Any, value: float) -> Mask:
+    ops = operands(x)
+    if ops.is_complex:
+        raise TypeError(f"{name} is for real values; take a.real and a.imag")
+    found: Mask = ops.blocks[0][0] == value
+    return found
+
+
+@with_precision
 def array_equal(
     a1: Any, a2: Any, /, equal_nan: bool = False, *, precision: PrecisionLike | None = None
 ) -> bool:
@@ -306,6 +368,33 @@ def array_equal(
     ops = operands(a1, a2)
     left, right = map(ops.wrap, ops.full_blocks())
     return bool(np.all(_same(left, right, equal_nan)))
+
+
+def array_equiv(a1: Any, a2: Any, /) -> bool:
+    """True if two arrays broadcast to one shape and have equal values, exactly.
+
+    Parameters
+    ----------
+    a1, a2 : MDArray or array_like
+        At least one an `MDArray`.
+
+    Returns
+    -------
+    bool
+        Whether all values are equal; NaN equals nothing.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.array_equiv(mdqr.qd([0.5, 0.5]), 0.5)
+    True
+    """
+    highest_precision((a1, a2))
+    try:
+        common_shape([_exact_operand(x).shape for x in (a1, a2)])
+    except ValueError:
+        return False
+    return bool(np.all(equal(a1, a2)))
 
 
 def _same(left: MDArray, right: MDArray, equal_nan: bool) -> Any:
@@ -344,11 +433,13 @@ def _exact_operand(x: Any) -> _Exact:
     return _Exact(block, is_complex, (rest > 0) - (rest < 0))
 
 
-def _choose(x: Any, y: Any, wanted: int) -> MDArray:
+def _choose(x: Any, y: Any, wanted: int, *, nan: bool = True) -> MDArray:
+    """Return the first of each pair in an order, or NaN if one is NaN and `nan` is true."""
     ops = operands(x, y)
     left, right = map(ops.wrap, ops.full_blocks())
     order = compare(left, right)
-    return where((order == wanted) | (order == 0) | isnan(left), left, right)
+    is_left = isnan(left) if nan else isnan(right)
+    return where((order == wanted) | (order == 0) | is_left, left, right)
 
 
 def _leading(x: Any) -> tuple[Any, Block]:

@@ -116,6 +116,69 @@ def diag(v: Any, /, k: int = 0) -> MDArray:
     return ops.wrap(matrix)
 
 
+@documented(eye)
+def identity(
+    n: int,
+    *,
+    precision: PrecisionLike | None = None,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray:
+    """Return the unit matrix of an order.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows and columns.
+
+    Returns
+    -------
+    MDArray
+        A new array of shape ``(n, n)``.
+
+    >>> mdqr.identity(2, precision=mdqr.qd).to_numpy()
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    return eye(n, precision=precision, dtype=dtype, device=device)
+
+
+@documented(eye)
+def tri(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    *,
+    precision: PrecisionLike | None = None,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray:
+    """Return a matrix with ones on and below a diagonal.
+
+    >>> mdqr.tri(2, precision=mdqr.qd).to_numpy()
+    array([[1., 0.],
+           [1., 1.]])
+    """
+    rows, columns = operator.index(N), operator.index(N if M is None else M)
+    shape = (max(rows, 0), max(columns, 0))
+    return tril(filled.ones(shape, precision=precision, dtype=dtype, device=device), k)
+
+
+@documented(diag)
+def diagflat(v: Any, /, k: int = 0) -> MDArray:
+    """Return the matrix with the flattened values on a diagonal.
+
+    Parameters
+    ----------
+    v : MDArray
+        The values.
+
+    >>> mdqr.diagflat(mdqr.array([[1, 2]], precision=mdqr.qd)).shape
+    (2, 2)
+    """
+    return diag(creation.asarray(v).ravel(), k)
+
+
 @advised
 @documented(NEW_ARRAY)
 def tril(m: Any, /, k: int = 0) -> MDArray:

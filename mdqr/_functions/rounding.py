@@ -161,6 +161,69 @@ def floor_divide(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None)
     return _divided(x1, x2)[0]
 
 
+@with_precision
+@documented(REAL_PAIR)
+def divmod(
+    x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None
+) -> tuple[MDArray, MDArray]:
+    """Return `mdqr.floor_divide` and `mdqr.remainder` together.
+
+    Returns
+    -------
+    quotient, remainder : MDArray
+        New arrays of the broadcast shape.
+
+    >>> [float(x) for x in mdqr.divmod(mdqr.qd(-7), 3)]
+    [-3.0, 2.0]
+    """
+    return _divided(x1, x2)
+
+
+@with_precision
+@documented(REAL_PAIR)
+def fmod(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
+    """Return ``x1 - x2 * trunc(x1 / x2)``, with the sign of `x1`, as the function of C.
+
+    Returns
+    -------
+    MDArray
+        Rounded once from the exact remainder. NaN for a divisor 0 or an infinite dividend.
+
+    >>> float(mdqr.fmod(mdqr.qd(-7), 3))
+    -1.0
+    """
+    ops = operands(x1, x2)
+    if ops.is_complex:
+        raise TypeError("remainders are of real values; take a.real and a.imag")
+    x, y = map(ops.wrap, ops.full_blocks())
+    return copysign(remainder(elementwise.abs(x), elementwise.abs(y)), x)
+
+
+@with_precision
+@documented(REAL_FUNCTION)
+def modf(x: Any, /, *, precision: PrecisionLike | None = None) -> tuple[MDArray, MDArray]:
+    """Return the parts behind and in front of the point, both with the sign of `x`, exactly.
+
+    Returns
+    -------
+    fraction, integer : MDArray
+        New arrays; their sum is `x`. Of infinity the fraction is 0.
+
+    >>> [float(part) for part in mdqr.modf(mdqr.qd("-2.75"))]
+    [-0.75, -2.0]
+    """
+    given = _real(operand(x), "modf")
+    whole = trunc(given)
+    block = given._block
+    xp = planes.namespace(block)
+    # Limbs of one size side by side: their exact sum has no more limbs than the value.
+    pairs = xp.stack([block, -whole._block], axis=1).reshape(-1, *given.shape)
+    pairs = xp.where(xp.isfinite(block[0]), pairs, 0.0)
+    rest = planes.narrow(planes.renormalize(pairs), False, block.shape[0])
+    found = comparison.where(comparison.isnan(given), given, given._like(rest))
+    return copysign(found, given), whole
+
+
 def _divided(x1: Any, x2: Any) -> tuple[MDArray, MDArray]:
     """Return the floors of quotients, and the remainders."""
     ops = operands(x1, x2)
@@ -169,7 +232,7 @@ def _divided(x1: Any, x2: Any) -> tuple[MDArray, MDArray]:
     x, y = map(ops.wrap, ops.full_blocks())
     plain = comparison.isfinite(x) & comparison.isfinite(y) & (y != 0)
     tops, bottoms = (comparison.where(plain, z, 1).to_fractions().reshape(-1) for z in (x, y))
-    pairs = [divmod(top, bottom) for top, bottom in zip(tops, bottoms, strict=True)]
+    pairs = [builtins.divmod(top, bottom) for top, bottom in zip(tops, bottoms, strict=True)]
     found = []
     for exact in zip(*pairs, strict=True) if pairs else ((), ()):
         values = np.empty(len(exact), dtype=object)
@@ -213,18 +276,23 @@ def nextafter(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) ->
         raise TypeError("nextafter is for real values; take a.real and a.imag")
     x, y = map(ops.wrap, ops.full_blocks())
     order = comparison.compare(y, x)
-    xp, leading = planes.namespace(x._block), x._block[0]
     if ops.precision.limbs == 1:
-        return ops.wrap(xp.nextafter(leading, y._block[0])[None])
-    _, exponents = xp.frexp(xp.where(xp.isfinite(leading), leading, 0.0))
-    lowest = -1074
-    steps = xp.where(leading == 0, lowest, xp.maximum(exponents - ops.precision.bits, lowest))
-    one = ops.wrap(planes.widen(xp.ones((1, *x.shape)), False, ops.precision.limbs))
-    unit = ops.wrap(for_block(one._block).ldexp(one._block, steps.astype(np.int64)))
+        return ops.wrap(planes.namespace(x._block).nextafter(x._block[0], y._block[0])[None])
+    unit = unit_in_last_place(x)
     moved = comparison.where(order == 1, x + unit, x - unit)
     moved = comparison.where(moved == 0, copysign(0.0, x), moved)  # from the smallest ones
     moved = comparison.where(comparison.isinf(x), copysign(ops.precision.huge, x), moved)
     return comparison.where(order == 2, x + y, comparison.where(order == 0, y, moved))
+
+
+def unit_in_last_place(x: MDArray) -> MDArray:
+    """Return ``2**(1 - bits)`` of the powers of two below real values, at least ``2**-1074``."""
+    xp, leading = planes.namespace(x._block), x._block[0]
+    _, exponents = xp.frexp(xp.where(xp.isfinite(leading), leading, 0.0))
+    lowest = -1074
+    steps = xp.where(leading == 0, lowest, xp.maximum(exponents - x.precision.bits, lowest))
+    one = x._like(planes.widen(xp.ones((1, *x.shape)), False, x.precision.limbs))
+    return x._like(for_block(one._block).ldexp(one._block, steps.astype(np.int64)))
 
 
 @with_precision

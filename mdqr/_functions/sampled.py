@@ -81,6 +81,32 @@ def diff(
     return moveaxis(rows, -1, place)
 
 
+def ediff1d(ary: Any, /, to_end: Any = None, to_begin: Any = None) -> MDArray:
+    """Return the differences of neighbours of the flattened array.
+
+    Parameters
+    ----------
+    ary : MDArray
+        The values.
+    to_end, to_begin : array_like, optional
+        Values put behind and in front of the differences, of one axis or 0-d.
+
+    Returns
+    -------
+    MDArray
+        A vector; each difference within ``2 * eps``.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.ediff1d(mdqr.array([1, 4, 9], precision=mdqr.qd), to_begin=0).to_numpy()
+    array([0., 3., 5.])
+    """
+    parts = [to_begin, diff(operand(ary).ravel()), to_end]
+    ops = promote(*(x for x in parts if x is not None))
+    return concatenate([ops.wrap(block).ravel() for block in ops.full_blocks()])
+
+
 def _end(x: Any, a: MDArray, place: int) -> Any:
     """Return values beside those of `a`, with its axes."""
     if x is None:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 from mdqr._core.promotion import operands
 from mdqr._functions import elementary
 from mdqr._functions.comparison import isfinite, isnan, where
-from mdqr._functions.elementary import erfc, exp, log, log1p, sinpi
+from mdqr._functions.elementary import erfc, exp, log, log1p
 from mdqr._functions.elementwise import abs as absolute
 from mdqr._functions.elementwise import sqrt
 from mdqr._functions.manipulation.axes import operand
 from mdqr._functions.power import power
+from mdqr._functions.scales.windows import i0, sinc
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
@@ -142,12 +143,6 @@ def exp10(x: Any) -> MDArray:
     return power(10, operand(x))
 
 
-def sinc(x: Any) -> MDArray:
-    """Return ``sin(pi x) / (pi x)``, 1 of 0; error at most ``8 * eps``."""
-    x = operand(x)
-    return where(x == 0, 1.0, sinpi(x) / (x * x.precision.pi))
-
-
 # Of one value, and of two, by the names of SciPy.
 UNARY: dict[str, Callable[[Any], MDArray]] = {
     **{name: getattr(elementary, name) for name in ("cbrt", "erf", "erfc", "exp2", "gamma")},
@@ -156,6 +151,7 @@ UNARY: dict[str, Callable[[Any], MDArray]] = {
     "entr": entr,
     "exp10": exp10,
     "expit": expit,
+    "i0": i0,
     "log_ndtr": log_ndtr,
     "logit": logit,
     "ndtr": ndtr,

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from numpy_page import ATTRIBUTES, PAGE, page
+from numpy_page import ATTRIBUTES, PAGE, other_names, page
 
 import mdqr
+from mdqr._array.tables import FUNCTIONS, UFUNCS
 
 
 def test_the_page_is_that_of_the_tables():
@@ -22,7 +23,17 @@ def test_what_the_page_names_is_there():
             value: object = np
             for part in line.split("`")[1].split(".")[1:]:
                 value = getattr(value, part)
-            assert callable(value)
+            assert callable(value) or hasattr(value, "__getitem__")  # mgrid
+
+
+def test_every_function_of_numpy_has_a_state():
+    answered = {f.__name__ for f in (*FUNCTIONS, *UFUNCS)}
+    states = other_names()
+    for name in dir(np):
+        function = getattr(np, name)
+        if name[0] != "_" and callable(function) and not isinstance(function, type):
+            assert getattr(function, "__name__", name) in answered or name in states, name
+    assert not [name for name in states if name in answered]
 
 
 @pytest.mark.parametrize("name", sorted({n for n in dir(np.ndarray) if n[0] != "_"}))

@@ -140,7 +140,7 @@ SMALLER_FILES = {
     "mdqr/_backend/host/paths.py": "the kernels of one family",
     "mdqr/_backend/host/values.py": "one call, before any array is looked at",
     "mdqr/_backend/sources.py": "the build reads the digest, too",
-    "mdqr/_functions/scales/angles.py": "functions of one line, with their docstrings",
+    "mdqr/_functions/manipulation/splitting.py": "the opposite of joining",
     "mdqr/_functions/manipulation/nested.py": "one function",
     "mdqr/linalg/_spectral/subspaces.py": "two public functions",
     "mdqr/_functions/power.py": "powers and polynomials: what has operands of two meanings",

@@ -30,6 +30,14 @@ def along(x: MDArray, axis: Any) -> tuple[MDArray, int]:
     return x, counted_axis(axis, x.ndim)
 
 
+def with_axes(name: str, x: Any, least: int) -> MDArray:
+    """Return an operand of at least so many axes; else raise ValueError."""
+    given = operand(x)
+    if given.ndim < least:
+        raise ValueError(f"{name} needs at least {least} axes; the shape is {given.shape}")
+    return given
+
+
 @documented(VIEW)
 def permute_dims(a: Any, /, axes: Any = None) -> MDArray:
     """Return a view with permuted axes, all reversed by default.
@@ -142,6 +150,66 @@ def flip(m: Any, /, axis: Any = None) -> MDArray:
     reversed_axes = counted_axes(axis, given.ndim)
     key = tuple(slice(None, None, -1 if i in reversed_axes else 1) for i in range(given.ndim))
     return given[(*key, ...)]
+
+
+@documented(VIEW)
+def flipud(m: Any, /) -> MDArray:
+    """Return a view with the first axis reversed.
+
+    Raises
+    ------
+    ValueError
+        If `m` is 0-d.
+
+    >>> mdqr.flipud(mdqr.qd([[1, 2], [3, 4]])).to_numpy()
+    array([[3., 4.],
+           [1., 2.]])
+    """
+    return flip(with_axes("flipud", m, 1), 0)
+
+
+@documented(VIEW)
+def fliplr(m: Any, /) -> MDArray:
+    """Return a view with the second axis reversed.
+
+    Raises
+    ------
+    ValueError
+        If `m` has fewer than two axes.
+
+    >>> mdqr.fliplr(mdqr.qd([[1, 2], [3, 4]])).to_numpy()
+    array([[2., 1.],
+           [4., 3.]])
+    """
+    return flip(with_axes("fliplr", m, 2), 1)
+
+
+@documented(VIEW)
+def rot90(m: Any, /, k: int = 1, axes: tuple[int, int] = (0, 1)) -> MDArray:
+    """Return a view of matrices rotated by 90 degrees, from the first axis to the second.
+
+    Parameters
+    ----------
+    k : int, optional
+        How often.
+    axes : pair of int, optional
+        The axes of the plane.
+
+    Raises
+    ------
+    ValueError
+        If `axes` are not two different axes that exist.
+
+    >>> mdqr.rot90(mdqr.qd([[1, 2], [3, 4]])).to_numpy()
+    array([[2., 4.],
+           [1., 3.]])
+    """
+    given = operand(m)
+    first, second = counted_axes(tuple(axes), given.ndim)
+    turns = operator.index(k) % 4
+    reversed_axes = {0: (), 1: (second,), 2: (first, second), 3: (first,)}[turns]
+    found = flip(given, reversed_axes)
+    return swapaxes(found, first, second) if turns % 2 else found
 
 
 @documented(NEW_ARRAY)

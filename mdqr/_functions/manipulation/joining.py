@@ -1,19 +1,18 @@
-"""Joining arrays, taking them apart, and repeating their values."""
+"""Joining arrays, and repeating their values."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from mdqr._core.axes import counted_axis
 from mdqr._core.promotion import common_shape, promote
 from mdqr._docstrings import documented
 from mdqr._errors import advised, shown
 from mdqr._functions.manipulation.axes import along, operand
+from mdqr._functions.manipulation.shapes import atleast_3d
 from mdqr._functions.sequences import concatenate
 from mdqr._limbs import planes
 from mdqr._limbs.device import is_cuda_array
@@ -69,6 +68,18 @@ def column_stack(tup: Sequence[Any], /) -> MDArray:
     )
 
 
+@documented(vstack)
+def dstack(tup: Sequence[Any], /) -> MDArray:
+    """Join arrays along the third axis; vectors and matrices get one of length 1.
+
+    >>> import numpy as np
+    >>> import mdqr
+    >>> mdqr.dstack([mdqr.ones((2, 3), precision=mdqr.qd), np.ones((2, 3))]).shape
+    (2, 3, 2)
+    """
+    return concatenate([atleast_3d(x) for x in parts(tup)], 2)
+
+
 @documented(concatenate)
 def append(arr: Any, values: Any, /, axis: int | None = None) -> MDArray:
     """Return an array with values appended.
@@ -84,79 +95,6 @@ def append(arr: Any, values: Any, /, axis: int | None = None) -> MDArray:
     array([1., 1., 3.])
     """
     return concatenate([arr, values], axis)
-
-
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[MDArray, ...]:
-    """Return the arrays that `mdqr.stack` would join to `x`.
-
-    Parameters
-    ----------
-    x : MDArray
-        At least one axis.
-    axis : int, optional
-        The axis along which to take it apart.
-
-    Returns
-    -------
-    tuple of MDArray
-        Views.
-
-    Raises
-    ------
-    AxisError
-        If the axis does not exist.
-
-    Examples
-    --------
-    >>> import mdqr
-    >>> [part.shape for part in mdqr.unstack(mdqr.zeros((2, 3), precision=mdqr.qd), axis=1)]
-    [(2,), (2,), (2,)]
-    """
-    given = operand(x)
-    key = (slice(None),) * counted_axis(axis, given.ndim)
-    return tuple(given[(*key, i, ...)] for i in range(given.shape[len(key)]))
-
-
-def split(ary: Any, /, indices_or_sections: Any, axis: int = 0) -> list[MDArray]:
-    """Return consecutive parts of an array.
-
-    Parameters
-    ----------
-    ary : MDArray
-        The values.
-    indices_or_sections : int or sequence of int
-        Into how many equal parts, or before which places.
-    axis : int, optional
-        The axis.
-
-    Returns
-    -------
-    list of MDArray
-        Views.
-
-    Raises
-    ------
-    ValueError
-        If the length is not a multiple of the number of parts, or the axis does not exist.
-
-    Examples
-    --------
-    >>> import mdqr
-    >>> [len(part) for part in mdqr.split(mdqr.arange(5, precision=mdqr.qd), [2, 3])]
-    [2, 1, 2]
-    """
-    given = operand(ary)
-    place = counted_axis(axis, given.ndim)
-    length = given.shape[place]
-    if np.ndim(indices_or_sections):
-        bounds = [0, *map(operator.index, indices_or_sections), length]
-    else:
-        sections = operator.index(indices_or_sections)
-        if sections < 1 or length % sections:
-            raise ValueError(f"{length} values cannot be split into {sections} equal parts")
-        bounds = list(range(0, length + 1, length // sections)) if length else [0] * (sections + 1)
-    key = (slice(None),) * place
-    return [given[(*key, slice(start, stop), ...)] for start, stop in pairwise(bounds)]
 
 
 def meshgrid(

@@ -55,6 +55,16 @@ def isreal(x: Any, /) -> Mask:
     return ~planes.nonzero(part._block, False)
 
 
+@documented(isreal)
+def iscomplex(x: Any, /) -> Mask:
+    """Test for values whose imaginary part is not zero.
+
+    >>> mdqr.iscomplex(mdqr.array([1, 1j], precision=mdqr.qd))
+    array([False,  True])
+    """
+    return ~isreal(x)
+
+
 def iscomplexobj(x: Any, /) -> bool:
     """Test for a complex array, whatever its values.
 
@@ -75,6 +85,21 @@ def iscomplexobj(x: Any, /) -> bool:
     True
     """
     return operand(x).is_complex
+
+
+@documented(iscomplexobj)
+def isrealobj(x: Any, /) -> bool:
+    """Test for a real array.
+
+    Returns
+    -------
+    bool
+        Whether it is not complex.
+
+    >>> mdqr.isrealobj(mdqr.zeros(2, precision=mdqr.qd))
+    True
+    """
+    return not iscomplexobj(x)
 
 
 @documented(VIEW)
@@ -162,7 +187,7 @@ def delete(arr: Any, obj: Any, /, axis: int | None = None) -> MDArray:
     """
     given = operand(arr)
     place = None if axis is None else counted_axis(axis, given.ndim)
-    return given.ravel()[np.delete(_places(given), _on_host(obj), place)]
+    return given.ravel()[np.delete(_places(given), on_host(obj), place)]
 
 
 @documented(delete)
@@ -194,7 +219,7 @@ def insert(arr: Any, obj: Any, values: Any, /, axis: int | None = None) -> MDArr
     place = None if axis is None else counted_axis(axis, given.ndim)
     # NumPy inserts numbers of places: its rules of shapes, for arrays of any device.
     behind = _places(added) + given.size
-    places = np.insert(_places(given), _on_host(obj), behind, place)
+    places = np.insert(_places(given), on_host(obj), behind, place)
     xp = planes.namespace(given._block)
     parts = [x.ravel()._block for x in (given, added)]
     return ops.wrap(xp.concatenate(parts, axis=-1))[places]
@@ -205,5 +230,6 @@ def _places(a: MDArray) -> np.ndarray:
     return np.arange(prod(a.shape)).reshape(a.shape)
 
 
-def _on_host(obj: Any) -> Any:
+def on_host(obj: Any) -> Any:
+    """Return an index in host memory."""
     return obj.get() if is_cuda_array(obj) else obj

@@ -88,22 +88,12 @@ def take_along_axis(arr: Any, indices: Any, /, axis: int | None = -1) -> MDArray
            [2., 4.]])
     """
     given = operand(arr)
-    xp = planes.namespace(given._block)
     index = integers(indices, given._block)
     if axis is None and index.ndim != 1:
         raise ValueError(f"places are a vector where axis is None; got shape {index.shape}")
     if axis is None:
         return take_along_axis(given.ravel(), index.reshape(-1), 0)
-    if index.ndim != given.ndim:
-        raise ValueError(
-            f"as many axes of places as of values are wanted; got {index.ndim} and {given.ndim}"
-        )
-    place = counted_axis(axis, given.ndim)
-    grid: list[Any] = []
-    for i, length in enumerate(given.shape):
-        ruler = xp.arange(length).reshape([length if i == j else 1 for j in range(given.ndim)])
-        grid.append(index if i == place else ruler)
-    return given[tuple(grid)]
+    return given[places_along(given, index, axis)]
 
 
 def nonzero(a: Any, /) -> tuple[Places, ...]:
@@ -163,6 +153,28 @@ def count_nonzero(a: Any, /, axis: Axis = None, *, keepdims: bool = False) -> np
     counted = planes.nonzero(given._block, given.is_complex)
     places = () if is_only_axis(axis, given.ndim) else counted_axes(axis, given.ndim)
     return counted.sum(axis=places, keepdims=keepdims, dtype=np.int64)
+
+
+def places_along(given: MDArray, indices: Any, axis: int) -> tuple[Any, ...]:
+    """Return the index of the values at places that are given for every row along an axis.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of axes differ.
+    """
+    index = integers(indices, given._block)
+    if index.ndim != given.ndim:
+        raise ValueError(
+            f"as many axes of places as of values are wanted; got {index.ndim} and {given.ndim}"
+        )
+    place = counted_axis(axis, given.ndim)
+    xp = planes.namespace(given._block)
+    grid: list[Any] = []
+    for i, length in enumerate(given.shape):
+        ruler = xp.arange(length).reshape([length if i == j else 1 for j in range(given.ndim)])
+        grid.append(index if i == place else ruler)
+    return tuple(grid)
 
 
 def integers(indices: Any, block: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mdqr._core.axes import is_only_axis
+from mdqr._core.axes import counted_axis, is_only_axis
 from mdqr._core.promotion import promote
 from mdqr._core.with_precision import with_precision
 from mdqr._docstrings import documented
@@ -94,6 +94,80 @@ def sort(
     if is_only_axis(axis, given.ndim):
         return given.copy()
     return take_along_axis(given, argsort(given, axis, descending=descending), axis)
+
+
+@with_precision
+@documented(argsort)
+def argpartition(
+    a: Any, /, kth: Any, axis: int | None = -1, *, precision: PrecisionLike | None = None
+) -> Places:
+    """Return places with the `kth` value of each row in its place: all are sorted.
+
+    Parameters
+    ----------
+    kth : int or sequence of int
+        Places along the axis.
+
+    Raises
+    ------
+    ValueError
+        If there is no such place.
+
+    >>> int(mdqr.argpartition(mdqr.array(["0.3", "0.1", "0.2"], precision=mdqr.qd), 0)[0])
+    1
+    """
+    given = operand(a)
+    check_places(kth, given, axis)
+    return argsort(given, axis)
+
+
+@with_precision
+@documented(argpartition)
+def partition(
+    a: Any, /, kth: Any, axis: int | None = -1, *, precision: PrecisionLike | None = None
+) -> MDArray:
+    """Return values with the `kth` of each row in its place: all are sorted.
+
+    Returns
+    -------
+    MDArray
+        A new array.
+
+    >>> print(mdqr.partition(mdqr.array(["0.3", "0.1", "0.2"], precision=mdqr.qd), 1)[1])
+    0.2
+    """
+    given = operand(a)
+    check_places(kth, given, axis)
+    return sort(given, axis)
+
+
+def sort_complex(a: Any, /) -> MDArray:
+    """Return the values along the last axis in lexicographic order, as complex numbers.
+
+    Parameters
+    ----------
+    a : MDArray
+        The values.
+
+    Returns
+    -------
+    MDArray
+        A new complex array.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.sort_complex(mdqr.array([2, 1], precision=mdqr.qd)).to_numpy()
+    array([1.+0.j, 2.+0.j])
+    """
+    return sort(operand(a)).astype(dtype=complex)
+
+
+def check_places(kth: Any, given: MDArray, axis: int | None) -> None:
+    """Raise ValueError unless places exist along an axis."""
+    count = given.size if axis is None else given.shape[counted_axis(axis, given.ndim)]
+    if any(not -count <= k < count for k in np.atleast_1d(kth).tolist()):
+        raise ValueError(f"kth is a place among {count} values; got {shown(kth)}")
 
 
 @with_precision

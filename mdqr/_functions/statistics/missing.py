@@ -268,15 +268,33 @@ def nanquantile(
     >>> float(mdqr.nanquantile(mdqr.array([1, mdqr.nan, 2, 3], precision=mdqr.qd), 0.25))
     1.5
     """
-    given, part = quantiles.operands(a, q)
-    return _by_rows(
-        "nanquantile",
-        lambda row: moveaxis(quantiles.quantile(row, part, -1, method=method), -1, 0),
-        given,
-        axis,
-        keepdims,
-        part.shape,
-    )
+    return _parts("nanquantile", a, q, axis, method, keepdims)
+
+
+@with_precision
+@documented(quantiles.percentile)
+def nanpercentile(
+    a: Any,
+    /,
+    q: Any,
+    axis: Axis = None,
+    *,
+    method: QuantileMethod = "linear",
+    keepdims: bool = False,
+    precision: PrecisionLike | None = None,
+) -> MDArray:
+    """Return values below which given percentages of the values lie that are not NaN.
+
+    Returns
+    -------
+    MDArray
+        The axes of `q`, then the remaining axes of `a`; NaN and a RuntimeWarning where all values
+        are NaN.
+
+    >>> float(mdqr.nanpercentile(mdqr.array([1, mdqr.nan, 2, 3], precision=mdqr.qd), 25))
+    1.5
+    """
+    return _parts("nanpercentile", a, q, axis, method, keepdims)
 
 
 @with_precision
@@ -353,6 +371,21 @@ def _finished(found: MDArray, a: MDArray, axis: Axis, keepdims: bool) -> MDArray
         return found
     reduced = _axes(a, axis)
     return found.reshape([n for i, n in enumerate(found.shape) if i not in reduced])
+
+
+def _parts(
+    function: str, a: Any, q: Any, axis: Axis, method: QuantileMethod, keepdims: bool
+) -> MDArray:
+    given, part = quantiles.operands(a, q)
+    of_row = getattr(quantiles, function.removeprefix("nan"))
+    return _by_rows(
+        function,
+        lambda row: moveaxis(of_row(row, part, -1, method=method), -1, 0),
+        given,
+        axis,
+        keepdims,
+        part.shape,
+    )
 
 
 def _by_rows(

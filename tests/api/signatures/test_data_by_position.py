@@ -17,6 +17,8 @@ DATA = {
     *("a", "a1", "a2", "b", "x", "x1", "x2", "y", "p", "v", "f", "xp", "fp", "m", "A", "ar", "ary"),
     *("arr", "array", "arrays", "tup", "val", "values", "condition", "element", "test_elements"),
     *("limbs", "obj", "indices", "file", "n", "nbytes", "dtype", "z", "u", "seq_of_zeros"),
+    *("ar1", "ar2", "choices", "bins", "sample", "keys", "condlist", "choicelist", "funclist"),
+    *("filt", "mask", "vals", "ind"),
 }
 # What is no data, of parameters that have no default.
 OPTIONS = {
@@ -32,12 +34,14 @@ OPTIONS = {
         "repeats",
         "reps",
     ),
-    *("indices_or_sections", "q", "deg", "fill_value", "precision"),
+    *("indices_or_sections", "q", "deg", "fill_value", "precision", "kth"),
+    *("pad_width", "new_shape"),
 }
 # As NumPy's constructors and files.
 BY_NAME = {
     *("empty", "full", "ones", "zeros", "eye", "arange", "linspace", "load", "loadz", "loadtxt"),
-    *("logspace", "geomspace", "mmread"),
+    *("logspace", "geomspace", "mmread", "identity", "tri", "apply_along_axis"),
+    *("bartlett", "blackman", "hamming", "hanning", "kaiser"),
 }
 # In NumPy object, a, prototype, arr and X.
 OTHER_NAMES = {"array", "asarray", "empty_like", "save", "savetxt"}

@@ -119,6 +119,8 @@ DEFAULTS = {
     ("numpy", "isclose", "atol"): "values near zero have digits, too",
     ("numpy", "cross", "axis"): "axisa, axisb and axisc of the peer are -1",
     ("numpy", "eye", "dtype"): "None is real",
+    ("numpy", "tri", "dtype"): "None is real",
+    ("numpy", "unwrap", "period"): "2 pi in all digits",
     ("numpy", "loadtxt", "dtype"): "None is real",
     ("numpy", "loadtxt", "comments"): "files are CSV",
     ("numpy", "loadtxt", "delimiter"): "files are CSV",
@@ -149,6 +151,7 @@ BY_KEYWORD = {
         "initial",
         "where",
         "ddof",
+        "return_indices",
     },
     "mdqr.linalg": {"pivoting", "b", "lower"},
 }

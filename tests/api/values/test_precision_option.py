@@ -26,7 +26,8 @@ OF_ONE = {
     *("unique_inverse", "unique_values", "diff", "trapezoid", "gradient", "polyder"),
     *("deg2rad", "rad2deg", "angle", "poly", "polyint", "corrcoef", "histogram", "nansum"),
     *("nanprod", "nancumsum", "nancumprod", "nanmean", "nanvar", "nanstd", "nanmax", "nanmin"),
-    *("nanmedian", "nanargmax", "nanargmin"),
+    *("nanmedian", "nanargmax", "nanargmin", "frexp", "modf", "spacing", "sinc", "i0", "isposinf"),
+    *("isneginf", "unwrap", "histogram_bin_edges"),
 }
 INSIDE = {"arccos", "arcsin", "arctanh"}  # of values of at most 1
 OF_TWO = {
@@ -45,7 +46,8 @@ OF_TWO = {
         "polyadd",
         "polysub",
     ),
-    *("polymul", "polydiv"),
+    *("polymul", "polydiv", "fmax", "fmin", "fmod", "divmod", "heaviside", "logaddexp2"),
+    *("union1d", "intersect1d", "setdiff1d", "setxor1d"),
 }
 OTHERS = {
     "where": ([True, False, True], ["0.1", 2, 3], [4, "0.5", 6]),
@@ -56,6 +58,10 @@ OTHERS = {
     "quantile": (["0.1", 2, 3], "0.3"),
     "percentile": (["0.1", 2, 3], "30"),
     "nanquantile": (["0.1", 2, 3], "0.3"),
+    "nanpercentile": (["0.1", 2, 3], "30"),
+    "digitize": (["0.1", 2, 3], ["0.1", 2]),
+    "partition": (["0.1", 3, 2], 1),
+    "argpartition": (["0.1", 3, 2], 1),
 }
 VALUES = ["1.1", 2.5, 3, Fraction(10, 3), Decimal("4.2")]
 CALLS = {
@@ -74,7 +80,8 @@ def test_all_functions_with_the_option_are_here():
     makers = {
         *("arange", "array", "asarray", "empty", "empty_like", "eye", "full", "full_like"),
         *("linspace", "loadtxt", "matmul", "ones", "ones_like", "polyfit", "vander", "zeros"),
-        *("zeros_like", "logspace", "geomspace", "mmread"),
+        *("zeros_like", "logspace", "geomspace", "mmread", "identity", "tri"),
+        *("bartlett", "blackman", "hamming", "hanning", "kaiser"),
     }
     names = {n for n in mdqr.__all__ if callable(f := getattr(mdqr, n)) and not isinstance(f, type)}
     found = {n for n in names if not isinstance(getattr(mdqr, n), mdqr.Precision)}
