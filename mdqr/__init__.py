@@ -194,7 +194,7 @@ from mdqr._io.format import printoptions
 from mdqr._io.loadtxt import loadtxt
 from mdqr._io.matrix_market import mmread
 from mdqr._io.savetxt import savetxt
-from mdqr._precision import Precision, d, dd, od, qd
+from mdqr._precision import Precision, d, dd, od, precision_for_digits, qd
 
 # NumPy has these under two names.
 acos, acosh, asin, asinh, atan, atan2, atanh = (
@@ -385,6 +385,7 @@ __all__ = [
     "polyval",
     "pow",
     "power",
+    "precision_for_digits",
     "printoptions",
     "prod",
     "ptp",

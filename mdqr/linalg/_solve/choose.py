@@ -18,21 +18,26 @@ from mdqr.linalg._solve.solvers import householder, ladder, minimum_norm, newton
 _METHODS = ("auto", "householder", "refine")
 
 
-def check_method(function: str, method: str, *, verified: bool) -> None:
-    """Raise ValueError for a method that there is not; `verified`: or that only estimates."""
+def check_method(function: str, method: str, *, proof: str | None) -> None:
+    """Raise ValueError for a method that there is not, or without the bounds of an option `proof`."""
     if method not in _METHODS:
         raise ValueError(
             f'{function}: method must be "auto", "householder" or "refine"; got {method!r}'
         )
-    if verified and method == "householder":
+    if proof is not None and method == "householder":
         raise ValueError(
-            f'{function}: method="householder" estimates bounds, and verified=True wants them '
+            f'{function}: method="householder" estimates bounds, and {proof} wants them '
             'proven: leave method at "auto"'
         )
 
 
 def choose(
-    problem: Problem, method: str = "auto", *, known: Answer | None = None, verified: bool = False
+    problem: Problem,
+    method: str = "auto",
+    *,
+    known: Answer | None = None,
+    verified: bool = False,
+    at_any_cost: bool = False,
 ) -> Answer:
     """Solve a problem, each matrix of a batch by the first solver that shows all its digits.
 
@@ -48,6 +53,8 @@ def choose(
         Answers of one kernel call, for matrices where they have all digits.
     verified : bool, optional
         Whether only proven bounds will do.
+    at_any_cost : bool, optional
+        Whether bounds are to be proven where that costs more than QR; `verified` implies it.
 
     Returns
     -------
@@ -67,7 +74,7 @@ def choose(
     wants_proof = verified or method == "refine"
     try:
         if method != "householder":
-            batch.solve(problem, partial(_by_inverse, at_any_cost=wants_proof))
+            batch.solve(problem, partial(_by_inverse, at_any_cost=at_any_cost or wants_proof))
         if method == "auto" and batch.left.any():
             is_raised = not problem.is_wide and problem.inputs.work < PRECISIONS[-1]
             if is_raised:

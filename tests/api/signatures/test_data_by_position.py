@@ -32,7 +32,7 @@ OPTIONS = {
         "repeats",
         "reps",
     ),
-    *("indices_or_sections", "q", "deg", "fill_value", "precision"),
+    *("indices_or_sections", "q", "deg", "fill_value", "precision", "digits"),
 }
 # As NumPy's constructors and files.
 BY_NAME = {
