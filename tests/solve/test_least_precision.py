@@ -39,6 +39,22 @@ def test_precisions_that_do_not_prove_the_digits_are_passed_over(rng):
         lstsq(a, np.ones(9), digits=highest.digits)
 
 
+def test_proofs_in_the_highest_precision_where_ranks_are_in_doubt(rng):
+    """Once an estimate by QR: only another precision was asked, and there is none."""
+    highest = PRECISIONS[-1]
+    a = mdqr.array(cases.random(6, 6, mdqr.dd, float, rng, cond=1e28).to_numpy(), precision="d")
+    a[:, 5] = a[:, :5].to_numpy().sum(axis=1)
+    a[0, 5] += 2.0**-44
+    b = rng.standard_normal(6)
+    for options in ({"digits": highest.digits}, {"precision": highest, "verified": True}):
+        with pytest.warns(mdqr.DataPrecisionWarning):
+            fit = lstsq(a, b, **options)
+        assert fit.info.bound_kind == "proven"
+        exact = cases.rational_solution(a, mdqr.array(b, precision="d")[:, None])[0][:, 0]
+        for found, truth in zip(fit.x.to_fractions(), exact, strict=True):
+            assert abs(found - truth) <= 4 * Fraction(highest.eps) * abs(truth)
+
+
 def test_only_proven_digits_count():
     class Found:
         def __init__(self, precision):

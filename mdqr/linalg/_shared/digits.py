@@ -63,7 +63,8 @@ def in_least_precision(function: str, digits: float, solve: Callable[..., _R]) -
     raise np.linalg.LinAlgError(
         f"{function}: digits={float(digits):g}, but mdqr.{PRECISIONS[-1].name}, the highest "
         f"precision, proves {int(proven)} digits of the worst component: the condition (about "
-        f"{condition:.1e}) is too large, or the component is zero or tiny beside others"
+        f"{condition:.1e}) is too large, or the component is zero or tiny beside others; "
+        "precision= in its place takes what is found"
     )
 
 

@@ -72,12 +72,13 @@ def choose(
     batch, is_raised = Batch(problem.batch), False
     batch.add(known)
     wants_proof = verified or method == "refine"
+    at_any_cost = at_any_cost or wants_proof
     try:
         if method != "householder":
-            batch.solve(problem, partial(_by_inverse, at_any_cost=at_any_cost or wants_proof))
+            batch.solve(problem, partial(_by_inverse, at_any_cost=at_any_cost))
         if method == "auto" and batch.left.any():
             is_raised = not problem.is_wide and problem.inputs.work < PRECISIONS[-1]
-            if is_raised:
+            if is_raised or (at_any_cost and not problem.is_wide):
                 batch.solve(problem, _in_next_precision)
         if batch.left.any():
             batch.solve(problem, _by_factors, last=True)
@@ -111,8 +112,11 @@ def _by_inverse(problem: Problem, *, at_any_cost: bool) -> Answer | None:
 
 
 def _in_next_precision(problem: Problem) -> Answer | None:
-    """Refine by approximate inverses in the next precision; ranks are decided in this one."""
-    raised = problem.raised()
+    """Refine by approximate inverses in the next precision; ranks are decided in this one.
+
+    In the highest one these inverses are looked for, too, once ranks are decided.
+    """
+    raised = problem.raised() if problem.inputs.work < PRECISIONS[-1] else problem
     raised = replace(raised, limit=raised.inputs.work.eps, lower=problem)
     found = ladder.solve(raised, at_any_cost=True)
     if found is None:
