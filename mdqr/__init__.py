@@ -250,7 +250,7 @@ from mdqr._io.format import printoptions
 from mdqr._io.loadtxt import loadtxt
 from mdqr._io.matrix_market import mmread
 from mdqr._io.savetxt import savetxt
-from mdqr._precision import Precision, d, dd, od, qd
+from mdqr._precision import Precision, d, dd, od, precision_for_digits, qd
 
 # NumPy has these under two names.
 acos, acosh, asin, asinh, atan, atan2, atanh = (
@@ -293,7 +293,18 @@ __all__ += ["nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "n
 __all__ += ["nanvar", "negative", "newaxis", "nextafter", "nonzero", "not_equal", "od", "ones"]
 __all__ += ["ones_like", "outer", "pad", "partition", "percentile", "permute_dims", "pi"]
 __all__ += ["piecewise", "place", "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint"]
-__all__ += ["polymul", "polysub", "polyval", "pow", "power", "printoptions", "prod", "ptp", "put"]
+__all__ += [
+    "polymul",
+    "polysub",
+    "polyval",
+    "pow",
+    "power",
+    "precision_for_digits",
+    "printoptions",
+    "prod",
+    "ptp",
+    "put",
+]
 __all__ += ["put_along_axis", "putmask", "qd", "quantile", "rad2deg", "radians", "random", "ravel"]
 __all__ += ["real", "reciprocal", "remainder", "repeat", "reshape", "resize", "rint", "roll"]
 __all__ += ["rot90", "round", "save", "savetxt", "savez", "searchsorted", "select", "setdiff1d"]

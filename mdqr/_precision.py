@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache, total_ordering
+from numbers import Real
 from sys import float_info
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
@@ -255,6 +256,54 @@ def as_precision(p: Precision | str) -> Precision:
     if p not in _BY_NAME:
         raise ValueError(f"precision must be one of {_choices()}; got {shown(p)}")
     return _BY_NAME[p]
+
+
+def precision_for_digits(digits: float) -> Precision:
+    """Return the lowest precision with at least so many decimal digits.
+
+    Parameters
+    ----------
+    digits : int or float
+        Number of decimal digits, greater than 0.
+
+    Returns
+    -------
+    Precision
+        The first one with ``Precision.digits >= digits``.
+
+    Raises
+    ------
+    TypeError
+        If `digits` is not a real number.
+    ValueError
+        If it is not greater than 0, or more than the highest precision has.
+
+    See Also
+    --------
+    mdqr.linalg.lstsq : ``digits=`` counts the digits that are proven for a solution.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.precision_for_digits(50)
+    mdqr.qd
+    >>> mdqr.precision_for_digits(63.5)
+    mdqr.od
+    """
+    number: object = digits
+    if isinstance(number, bool) or not isinstance(number, Real):
+        raise TypeError(
+            f"digits must be a real number; got {shown(digits)} of type {type(digits).__name__}"
+        )
+    if not digits > 0:
+        raise ValueError(f"digits must be greater than 0; got {shown(digits)}")
+    highest = PRECISIONS[-1]
+    if digits > highest.digits:
+        raise ValueError(
+            f"digits must be at most {highest.digits}, those of mdqr.{highest.name}, the highest "
+            f"precision; got {shown(digits)}"
+        )
+    return next(precision for precision in PRECISIONS if precision.digits >= digits)
 
 
 def precision_of_limbs(limbs: int) -> Precision:

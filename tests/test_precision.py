@@ -54,3 +54,28 @@ def test_wrong_precisions_say_which_there_are(wrong, error):
 def test_an_unknown_number_of_limbs_says_which_there_are():
     with pytest.raises(ValueError, match=r"no precision has 3 limbs.*2 \(dd\)"):
         mdqr.from_limbs(np.zeros((3, 2)))
+
+
+def test_the_lowest_precision_of_so_many_digits():
+    highest = PRECISIONS[-1]
+    for digits in (0.5, *range(1, highest.digits + 1), np.float32(2.5)):
+        found = mdqr.precision_for_digits(digits)
+        assert found.digits >= digits
+        assert all(p.digits < digits for p in PRECISIONS if p < found)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        (0, ValueError, "greater than 0"),
+        (math.nan, ValueError, "greater than 0"),
+        (math.inf, ValueError, "at most"),
+        (PRECISIONS[-1].digits + 1, ValueError, PRECISIONS[-1].name),
+        ("30", TypeError, "real number"),
+        (True, TypeError, "real number"),
+        (30j, TypeError, "real number"),
+    ],
+)
+def test_digits_that_no_precision_has(wrong, error, message):
+    with pytest.raises(error, match=message):
+        mdqr.precision_for_digits(wrong)

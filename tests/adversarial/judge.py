@@ -9,12 +9,14 @@ than 4 eps: it is missing if it was not given then, and needless if all componen
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import mdqr
+from mdqr._precision import PRECISIONS
 
 from .exact import integers
 from .verdicts import NEEDLESS, Verdict, answered, truths
@@ -71,6 +73,30 @@ def lstsq(problem, **options):
     is_wide = problem.a.shape[-2] < problem.a.shape[-1]
     if verdict.outcome == "solved" and not (is_wide or verdict.flags & _WARNINGS):
         _judge_residuals(problem, found.residuals, verdict)
+    return verdict
+
+
+def lstsq_with_digits(problem, digits):
+    """Judge `lstsq` in the precision that it chooses for so many digits; nothing warns of fewer."""
+    options = {} if problem.weights is None else {"weights": problem.weights}
+    call = partial(mdqr.linalg.lstsq, problem.a, problem.b, digits=digits, **options)
+    found, error, caught = answered(call)
+    chosen = PRECISIONS[-1] if found is None else found.x.precision
+    problem, verdict = replace(problem, precision=chosen), Verdict()
+    verdict.note_warnings(caught)
+    exact = truths(problem)
+    if found is None:
+        _judge_error(problem, exact, error, verdict)
+        # No precision proves a digit of components that are zero, or below the range.
+        verdict.flags.discard("needless_error")
+    elif any(truth.singular for truth in exact):
+        verdict.note("singular_silent")
+    else:
+        info = found.info
+        _judge_answer(problem, exact, found.x, (info.error_bound, info.digits), True, verdict)
+        verdict.flags.discard("needless_warning")  # there was none
+        if info.digits.min() < digits or not np.all(np.asarray(info.bound_kind) == "proven"):
+            verdict.note("false_digits")
     return verdict
 
 

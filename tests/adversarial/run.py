@@ -7,6 +7,8 @@ import os
 
 from tqdm import tqdm
 
+from mdqr._precision import PRECISIONS
+
 from . import (
     data_errors,
     determinants,
@@ -39,6 +41,11 @@ def _solve(seed, index):
     return given, judge.solve(given)
 
 
+def _with_digits(seed, index):
+    given = (problem, wide)[index % 2](seed, index)
+    return given, judge.lstsq_with_digits(given, 1 + index % PRECISIONS[-1].digits)
+
+
 def _near_limit(seed, index):
     given = near_limit(seed, index)
     return given, judge.lstsq(given)
@@ -65,6 +72,7 @@ FUNCTIONS = {
     "lstsq of wide matrices": _wide,
     "lstsq of zeros": _of_zeros,
     "lstsq near its limit": _near_limit,
+    "lstsq with digits": _with_digits,
     "solve": _solve,
     "data errors near singular": data_errors.near_singular,
     "solve_triangular": factors.solve_triangular,

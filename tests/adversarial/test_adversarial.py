@@ -132,6 +132,7 @@ COUNTS = {
     "lstsq of wide matrices": (100, 20_000),
     "lstsq of zeros": (150, 20_000),
     "lstsq near its limit": (100, 20_000),
+    "lstsq with digits": (40, 20_000),
     "solve": (200, 20_000),
     "data errors near singular": (60, 20_000),
     "solve_triangular": (200, 10_000),

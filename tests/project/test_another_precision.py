@@ -8,13 +8,17 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import runpy
+import shutil
 import sys
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from another_precision import add_precision
 from stand_ins import STAND_INS
 
 import mdqr
@@ -33,6 +37,7 @@ from mdqr.linalg._shared import operands, tuning
 from mdqr.linalg._solve.solvers.householder import _width
 
 FIELDS = (False, True)
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(params=[3, 5, 16], ids=lambda limbs: f"{limbs}")
@@ -60,6 +65,24 @@ def test_eps_and_tiny_follow_from_the_limbs(another):
     lost = another.limbs**2 * Fraction(1, 2**1074)
     assert lost <= Fraction(another.eps) * Fraction(another.tiny) < 2**10 * lost
     assert 10**another.digits <= 2**another.bits < 10 ** (another.digits + 1)
+
+
+@pytest.mark.parametrize("limbs", [3, 12])
+def test_a_precision_takes_a_few_lines(limbs, tmp_path):
+    for name in (
+        "kernels/include/mdqr/limb_counts.def",
+        "kernels/CMakeLists.txt",
+        "mdqr/_precision.py",
+        "mdqr/__init__.py",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    add_precision(tmp_path, limbs)
+    counts = (tmp_path / "kernels/include/mdqr/limb_counts.def").read_text()
+    assert f"MDQR_LIMB_COUNT({limbs})\n" in counts
+    registry = runpy.run_path(str(tmp_path / "mdqr/_precision.py"))
+    order = [precision.limbs for precision in registry["PRECISIONS"]]
+    assert order == sorted([*(p.limbs for p in _precision.PRECISIONS), limbs])
 
 
 @pytest.mark.parametrize("limbs", [0, -1, 19, 40])

@@ -25,7 +25,7 @@ def add_precision(tree: Path, limbs: int) -> None:
     before = max(count for count in known if count < limbs)
     edit(counts, rf"^MDQR_LIMB_COUNT\({before}\)$", rf"\g<0>\nMDQR_LIMB_COUNT({limbs})")
     registry = tree / "mdqr" / "_precision.py"
-    line = rf'^(\w+): Final = Precision\("\w+", {before}\)$'
+    line = rf'^(\w+): Final = Precision\._make\("\w+", {before}\)$'
     (name,) = re.findall(line, registry.read_text(), flags=re.MULTILINE)
     edit(registry, line, rf'\g<0>\nxd: Final = Precision._make("xd", {limbs})')
     edit(registry, rf"(PRECISIONS: Final.*\b{name}\b)(.*)$", r"\1, xd\2")

@@ -18,21 +18,26 @@ from mdqr.linalg._solve.solvers import householder, ladder, minimum_norm, newton
 _METHODS = ("auto", "householder", "refine")
 
 
-def check_method(function: str, method: str, *, verified: bool) -> None:
-    """Raise ValueError for a method that there is not; `verified`: or that only estimates."""
+def check_method(function: str, method: str, *, proof: str | None) -> None:
+    """Raise ValueError for a method that is unknown, or has not the bounds that `proof` wants."""
     if method not in _METHODS:
         raise ValueError(
             f'{function}: method must be "auto", "householder" or "refine"; got {method!r}'
         )
-    if verified and method == "householder":
+    if proof is not None and method == "householder":
         raise ValueError(
-            f'{function}: method="householder" estimates bounds, and verified=True wants them '
+            f'{function}: method="householder" estimates bounds, and {proof} wants them '
             'proven: leave method at "auto"'
         )
 
 
 def choose(
-    problem: Problem, method: str = "auto", *, known: Answer | None = None, verified: bool = False
+    problem: Problem,
+    method: str = "auto",
+    *,
+    known: Answer | None = None,
+    verified: bool = False,
+    at_any_cost: bool = False,
 ) -> Answer:
     """Solve a problem, each matrix of a batch by the first solver that shows all its digits.
 
@@ -48,6 +53,8 @@ def choose(
         Answers of one kernel call, for matrices where they have all digits.
     verified : bool, optional
         Whether only proven bounds will do.
+    at_any_cost : bool, optional
+        Whether bounds are to be proven where that costs more than QR; `verified` implies it.
 
     Returns
     -------
@@ -65,12 +72,13 @@ def choose(
     batch, is_raised = Batch(problem.batch), False
     batch.add(known)
     wants_proof = verified or method == "refine"
+    at_any_cost = at_any_cost or wants_proof
     try:
         if method != "householder":
-            batch.solve(problem, partial(_by_inverse, at_any_cost=wants_proof))
+            batch.solve(problem, partial(_by_inverse, at_any_cost=at_any_cost))
         if method == "auto" and batch.left.any():
             is_raised = not problem.is_wide and problem.inputs.work < PRECISIONS[-1]
-            if is_raised:
+            if is_raised or (at_any_cost and not problem.is_wide):
                 batch.solve(problem, _in_next_precision)
         if batch.left.any():
             batch.solve(problem, _by_factors, last=True)
@@ -104,8 +112,11 @@ def _by_inverse(problem: Problem, *, at_any_cost: bool) -> Answer | None:
 
 
 def _in_next_precision(problem: Problem) -> Answer | None:
-    """Refine by approximate inverses in the next precision; ranks are decided in this one."""
-    raised = problem.raised()
+    """Refine by approximate inverses in the next precision; ranks are decided in this one.
+
+    In the highest one these inverses are looked for, too, once ranks are decided.
+    """
+    raised = problem.raised() if problem.inputs.work < PRECISIONS[-1] else problem
     raised = replace(raised, limit=raised.inputs.work.eps, lower=problem)
     found = ladder.solve(raised, at_any_cost=True)
     if found is None:

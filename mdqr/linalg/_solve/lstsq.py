@@ -21,6 +21,7 @@ from mdqr._typing import Places, PrecisionLike, SolveMethod
 from mdqr.linalg._shared.caller import LSTSQ, Caller
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.data_error import check_data_error
+from mdqr.linalg._shared.digits import in_least_precision
 from mdqr.linalg._shared.hints import takes_hints
 from mdqr.linalg._shared.operands import (
     Inputs,
@@ -92,6 +93,7 @@ def lstsq(
     method: SolveMethod = "auto",
     verified: bool = False,
     precision: PrecisionLike | None = None,
+    digits: float | None = None,
     data_error: Mapping[str, Any] | None = None,
     progress: Progress = None,
 ) -> LstsqResult:
@@ -141,6 +143,11 @@ def lstsq(
     precision : Precision or str, optional
         The precision of the answer; by default the highest of the operands. ``lstsq(A64, b64,
         precision=mdqr.od)`` solves float64 data to 127 digits.
+    digits : int or float, optional
+        Take the lowest precision in which so many decimal digits of each component are proven,
+        found in `info.precision`. Those from `precision_for_digits` on are tried. The digits are
+        `info.digits`, for a and b as stored, and nothing warns if the precision has more. Not with
+        `precision` or `rcond`.
     data_error : dict, optional
         Bounds of the errors of the data, for `info.data_digits`: x stays the solution for
         a and b as stored. Entries of a have errors of at most ``a_atol + a_rtol * abs(a)``,
@@ -168,13 +175,16 @@ def lstsq(
         If the shapes do not fit, weights or errors of the data are negative or not finite, or an
         option is unknown.
 
-        If weights are zero with m < n and without `rcond`, or `verified` is asked of "householder"
-        with m >= n, for which it only estimates bounds.
+        If weights are zero with m < n and without `rcond`, or `verified` or `digits` is asked of
+        "householder" with m >= n, for which it only estimates bounds.
+
+        If `digits` is given with `precision` or `rcond`, or is more than the highest precision has.
     numpy.linalg.LinAlgError
         If `a` or `b` is not finite, `a` is rank deficient (see `max_condition`), or a component of
         x is beyond the largest double.
 
-        If `method` is "refine", or `verified` is set, and that does not converge.
+        If `method` is "refine", or `verified` is set, and that does not converge. If the highest
+        precision does not prove so many `digits`.
     MemoryError
         If memory for the factorisation cannot be allocated; the message gives the requested size.
 
@@ -255,7 +265,8 @@ def lstsq(
     """
     if not (progress is None or isinstance(progress, Report)):
         return with_report(lstsq, locals())
-    return solved_for(
+    solve = partial(
+        solved_for,
         LSTSQ,
         a,
         b,
@@ -265,10 +276,18 @@ def lstsq(
         weights=weights,
         method=method,
         verified=verified,
-        precision=precision,
         data_error=data_error,
         report=progress,
     )
+    if digits is None:
+        return solve(precision=precision)
+    if not (precision is None and rcond is None and rtol is None):
+        raise ValueError(
+            "lstsq: digits chooses a precision for full rank; give it without precision and rcond"
+        )
+    result = in_least_precision("lstsq", digits, partial(solve, for_digits=True))
+    _warn_if_deficient(LSTSQ, result.info._fit)
+    return result
 
 
 def solved_for(
@@ -285,8 +304,12 @@ def solved_for(
     precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     report: Reporter | None = None,
+    for_digits: bool = False,
 ) -> LstsqResult:
-    """Run `lstsq`, with messages and warnings in the words of another public function."""
+    """Run `lstsq`, with messages and warnings in the words of another public function.
+
+    `for_digits`: bounds are proven at any cost, and the caller looks at them and warns.
+    """
     function = caller.function
     _check_max_condition(max_condition)
     _check_rcond(rcond, basic, alone=max_condition is None and data_error is None and not verified)
@@ -296,7 +319,8 @@ def solved_for(
         held = len(trim([(weights._block, False)])[0][0])
         inputs = inputs._replace(work=precision_for(max(held, inputs.work.limbs)))
     m, n = matrix_shape(function, caller.a, inputs.shape(0))
-    check_method(function, method, verified=verified and m >= n)
+    proof = "verified=True" if verified else "digits=" if for_digits else None
+    check_method(function, method, proof=proof if m >= n else None)
     with memory_guard(
         function, inputs, 3 * m * n + 2 * min(m, n) ** 2, "take fewer rows or columns"
     ):
@@ -315,7 +339,11 @@ def solved_for(
             eps = min(eps, 2.0 * relative_error(inputs.blocks[0], errors.a, inputs.is_complex))
         least = None if max_condition is None else 1.0 / max_condition
         request = _Request(caller, inputs, is_vector, errors, eps, least, weights, report, checks)
-        return _result(_fit(request, method, verified=verified), batched)
+        fit = _fit(request, method, verified=verified, at_any_cost=for_digits)
+        if not for_digits:
+            _warn_if_deficient(caller, fit)
+            fit.answer.warn(is_vector=is_vector)
+        return _result(fit, batched)
 
 
 class _Request(NamedTuple):
@@ -413,7 +441,7 @@ def _by_rank(
     return LstsqResult(x, residuals, rank if batched else int(rank), info)
 
 
-def _fit(request: _Request, method: str, *, verified: bool) -> Fit:
+def _fit(request: _Request, method: str, *, verified: bool, at_any_cost: bool) -> Fit:
     """Solve by one kernel call, or else by the first solver that shows all digits."""
     inputs, is_vector, errors = request.inputs, request.is_vector, request.errors
     known = None
@@ -425,13 +453,16 @@ def _fit(request: _Request, method: str, *, verified: bool) -> Fit:
         known = known.apart()
         return Fit(known.inputs, known, None, is_vector, known.size, errors, None)
     problem, positive = _problem(request)
-    found = choose(problem, method, known=known, verified=verified)
-    _rank.warn_if_deficient(request.caller, found.rank, problem.system.factored.columns, inputs)
-    found.warn(is_vector=is_vector)
+    found = choose(problem, method, known=known, verified=verified, at_any_cost=at_any_cost)
     size = moduli(found.x, inputs.is_complex)
     constant = has_constant(problem.inputs.blocks[0], inputs.kind, positive, request.checks)
     request.checks.settle()
     return Fit(problem.inputs, found, positive, is_vector, size, errors, constant)
+
+
+def _warn_if_deficient(caller: Caller, fit: Fit) -> None:
+    n = min(fit.inputs.shape(0)[-2:])
+    _rank.warn_if_deficient(caller, fit.answer.rank, n, fit.inputs)
 
 
 def _problem(request: _Request) -> tuple[Problem, Block | None]:

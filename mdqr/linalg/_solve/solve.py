@@ -186,7 +186,7 @@ def solution_for(
 ) -> Any:
     """Run `solve`, with messages and warnings in the words of another public function."""
     function = caller.function
-    check_method(function, method, verified=verified)
+    check_method(function, method, proof="verified=True" if verified else None)
     check_data_error(function, data_error, NAMES[:2])
     inputs = gather(a, b, precision=precision)
     n = square_order(function, caller.a, inputs.shape(0))
@@ -318,7 +318,7 @@ def inverse_for(
 ) -> Any:
     """Run `inv`, with messages and warnings in the words of another public function."""
     function = caller.function
-    check_method(function, method, verified=verified)
+    check_method(function, method, proof="verified=True" if verified else None)
     check_data_error(function, data_error, NAMES[:1])
     inputs = gather(a, precision=precision)
     n, xp = square_order(function, caller.a, inputs.shape(0)), inputs.backend.xp

@@ -35,7 +35,7 @@ OPTIONS = {
         "reps",
     ),
     *("indices_or_sections", "q", "deg", "fill_value", "precision", "kth"),
-    *("pad_width", "new_shape"),
+    *("pad_width", "new_shape", "digits"),
 }
 # As NumPy's constructors and files.
 BY_NAME = {
