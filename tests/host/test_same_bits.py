@@ -14,7 +14,7 @@ import pytest
 from kernel_hashes import FIRST, VARIANTS
 
 PROGRAM = Path(kernel_hashes.__file__)
-LEVELS = ("portable", "v3", "v4")
+LEVELS = ("portable", "v3", "v4", "neon")
 
 
 @pytest.fixture(scope="module")

@@ -193,7 +193,7 @@ def test_long_rows_of_wild_range_are_summed_exactly(precision):
         assert abs(got[i, j] - want) <= precision.eps * bound
 
 
-@pytest.mark.parametrize("level", ["portable", "v3", "v4"])
+@pytest.mark.parametrize("level", ["portable", "v3", "v4", "neon"])
 def test_products_with_the_transpose_are_symmetric(level):
     """To the last bit: every shape takes another way through the kernels."""
     code = """

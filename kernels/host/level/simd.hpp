@@ -3,6 +3,8 @@
 #include "mdqr/number/lane.hpp"
 #if defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(MDQR_NEON)
+#include <arm_neon.h>
 #endif
 
 MDQR_BEGIN
@@ -11,6 +13,8 @@ MDQR_BEGIN
 #define MDQR_HOST_LANES 8
 #elif defined(__AVX2__) && defined(__FMA__)
 #define MDQR_HOST_LANES 4
+#elif defined(MDQR_NEON)
+#define MDQR_HOST_LANES 2
 #else
 #define MDQR_HOST_LANES 1
 #endif
@@ -44,7 +48,7 @@ MDQR_FN bool any(ivec m) { return _mm512_movepi64_mask((__m512i)m) != 0; }
 MDQR_FN vec gather(const double* table, ivec at) {
     return (vec)_mm512_i64gather_pd((__m512i)at, table, 8);
 }
-#else
+#elif MDQR_HOST_LANES == 4
 MDQR_FN vec fma(vec a, vec b, vec c) {
     return (vec)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
 }
@@ -53,6 +57,13 @@ MDQR_FN bool any(ivec m) { return _mm256_movemask_pd((__m256d)m) != 0; }
 MDQR_FN vec gather(const double* table, ivec at) {
     return (vec)_mm256_i64gather_pd(table, (__m256i)at, 8);
 }
+#else
+MDQR_FN vec fma(vec a, vec b, vec c) {
+    return (vec)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+}
+MDQR_FN vec sqrt(vec a) { return (vec)vsqrtq_f64((float64x2_t)a); }
+MDQR_FN bool any(ivec m) { return (m[0] | m[1]) != 0; }
+MDQR_FN vec gather(const double* table, ivec at) { return vec{table[at[0]], table[at[1]]}; }
 #endif
 MDQR_FN double lane_get(vec a, int i) { return a[i]; }
 MDQR_FN void lane_set(vec& a, int i, double b) { a[i] = b; }

@@ -24,6 +24,12 @@
 #define MDQR_LEVEL v4_vnni
 #include "module/exact_entries.hpp"
 #undef MDQR_LEVEL
+#elif defined(MDQR_ARM_LEVELS)
+#define MDQR_LEVEL neon
+#include "module/exact_entries.hpp"
+#include "module/level_entries.hpp"
+#include "module/path_tables.hpp"
+#undef MDQR_LEVEL
 #endif
 
 namespace mdqr_host {
@@ -41,6 +47,8 @@ const level_tables levels[] = {
 #if defined(MDQR_X86_LEVELS)
     {"v4", mdqr::v4::tables, &mdqr::v4::exact_products, mdqr::v4::path_followers},
     {"v3", mdqr::v3::tables, &mdqr::v3::exact_products, mdqr::v3::path_followers},
+#elif defined(MDQR_ARM_LEVELS)
+    {"neon", mdqr::neon::tables, &mdqr::neon::exact_products, mdqr::neon::path_followers},
 #endif
     {"portable", mdqr::portable::tables, &mdqr::portable::exact_products,
      mdqr::portable::path_followers},
@@ -56,6 +64,9 @@ bool runs_here(const std::string& name) {
     if (name == "v4")
         return v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+#elif defined(MDQR_ARM_LEVELS)
+    if (name == "neon")
+        return true;
 #endif
     return name == "portable";
 }

@@ -38,6 +38,8 @@ MDQR_FN lane gather_all(const double* p, ptrdiff_t stride) {
                 p[4 * stride], p[5 * stride], p[6 * stride], p[7 * stride]};
 #elif MDQR_HOST_LANES == 4
     return lane{p[0], p[stride], p[2 * stride], p[3 * stride]};
+#elif MDQR_HOST_LANES == 2
+    return lane{p[0], p[stride]};
 #else
     static_assert(lanes<lane> == 1, "a vector of another length is gathered lane by lane");
     return load<lane>(p);
