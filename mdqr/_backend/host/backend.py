@@ -397,9 +397,7 @@ class HostBackend(Balance, ExactProducts, Paths, SeriesOrders):
         lower = np.tril(packed, -1) + np.eye(len(packed), dtype=packed.dtype)
         return self.invert_triangle(lower.T).T, self.invert_triangle(np.triu(packed))
 
-    def invert_floats(self, a: NDArray[Any]) -> NDArray[Any]:
-        """Return the inverse of a matrix."""
-        return self.invert_triangle(a)
+    invert_floats = invert_triangle
 
     def lu_panel(
         self, a: Block, places: NDArray[np.int64], first: int, last: int, *, kind: Kind
