@@ -26,7 +26,7 @@ def invert(kernels: Kernels, triangles: Sequence[Block], *, units: int = 0) -> B
     kernels : Kernels
         Where the kernels run.
     triangles : sequence of Block
-        Matrices ``(n, n)`` of float64 or complex128. What lies below their diagonals is not read.
+        Matrices ``(n, n)`` of float64 or complex128. Their entries below the diagonal are not read.
     units : int, optional
         The first so many have ones on their diagonals, whatever lies there.
     """

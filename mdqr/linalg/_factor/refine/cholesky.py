@@ -144,7 +144,7 @@ class Sweeps:
     def changed(self, r: Block, digits: Digits | None = None) -> Changed:
         """Return the correction of R, from a difference of so many digits.
 
-        By default they are those of entries of R, and S can be bounded.
+        By default it has the bits that entries of R take, and S can be bounded.
         """
         backend, low, field = self.backend, self.low, self.kind.is_complex
         bits, high = digits or Digits(bits_of_entries(self.kind), self.kind)
@@ -190,14 +190,14 @@ def _corrections(
 ) -> list[Block]:
     """Return all of E, of which the upper part is given, the change of R, and squares of norms.
 
-    Those of E, F, at most twice as large, ``I - X R``, X and R; of F alone, and else infinite, if S
-    is not bounded.
+    The norms are of E, F, at most twice as large, ``I - X R``, X and R; all but that for F are
+    infinite if S is not bounded.
     """
     low = Kind(1, r.dtype.kind == "c")
     patterns = Patterns.of(backend, len(r), low.is_complex)
     e = with_adjoint(backend, patterns.half_upper(backend, e.copy(), low), low)
     f = times(backend, e, x, kind=low, shape="triangular")
-    # What lies below the diagonal is not wanted, and terms beyond the rows are zeros.
+    # Entries below the diagonal are not wanted, and terms beyond the rows are zeros.
     f = times(backend, x.swapaxes(-1, -2), f, kind=low, conj_a=True, shape="triangles")
     t = patterns.half_upper(backend, f, low)
     squares = backend.xp.full(5, np.inf)

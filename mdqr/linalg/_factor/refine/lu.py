@@ -89,7 +89,7 @@ def _joined(xp: Block, lower: Block, upper: Block) -> Block:
 
 
 class _Measured(NamedTuple):
-    """E and the changes of L and U in float64, and what `Pace` takes."""
+    """E, the changes of L and U in float64, the square of the norm of F, and words of E."""
 
     e: Block
     lower: Block

@@ -13,9 +13,9 @@ from mdqr.linalg._factor.refine.products import LIMB, bits_of_entries, eps_of
 from mdqr.linalg._products.exact.product import is_within_range
 from mdqr.linalg._shared.checks import fetch
 
-# The most that a sweep leaves of F: with more, factors by recursion take less time.
+# The most of F behind a sweep: with more, factors by recursion take less time.
 _GAIN = 2.0**-12
-# Bits by which inverses may enlarge what a difference lacks; numbers of bits are multiples of this.
+# Bits by which inverses may enlarge errors of a difference; numbers of bits are multiples of this.
 _CONDITION, _STEP = 16, 96
 # Sizes that are seen before others are foreseen, and how much larger these may be.
 _SEEN, _LOOSE = 2, 2.0
@@ -49,8 +49,8 @@ def digits_of_sweep(before: float, kind: Kind) -> Digits:
 class Pace:
     """The course of sweeps for factors of a kind.
 
-    After the first ones, which show what a sweep leaves of F, those are not waited for whose
-    differences cannot show errors of entries yet.
+    The first ones show how F shrinks. Later ones are not waited for while their differences cannot
+    show errors of entries.
 
     Attributes
     ----------

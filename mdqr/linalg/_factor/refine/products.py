@@ -126,9 +126,9 @@ def unseen(
     c: Block | None = None,
     shape: Shape = "full",
 ) -> tuple[Block, Block]:
-    """Return what `formed` does of finite matrices, and is not waited for.
+    """Return the result of `formed` for finite matrices, without a wait.
 
-    Returned is also what `is_within_range` reads. There are at most `MOST_TERMS` terms.
+    Returned are also the words that `is_within_range` reads. There are at most `MOST_TERMS` terms.
     """
     out = _new(backend, kind, (int(x.shape[-2]), int(y.shape[-1])), shape)
     bits = ceil(-log2(eps_of(kind))) if bits is None else bits
