@@ -190,8 +190,8 @@ def _corrections(
 ) -> list[Block]:
     """Return all of E, of which the upper part is given, the change of R, and squares of norms.
 
-    The norms are of E, F, at most twice as large, ``I - X R``, X and R; all but that for F are
-    infinite if S is not bounded.
+    The norms are of E, F, at most twice as large, ``I - X R``, X and R; without a bound of S only
+    the second one is finite.
     """
     low = Kind(1, r.dtype.kind == "c")
     patterns = Patterns.of(backend, len(r), low.is_complex)
