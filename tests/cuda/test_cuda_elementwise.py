@@ -85,7 +85,7 @@ def test_renormalize_as_on_the_host(cuda, backend, op, precision, dtype, rng):
 
 @pytest.mark.parametrize(("op", "precision", "dtype"), cases(["renormalize"]))
 def test_sums_of_numbers_and_corrections(cuda, backend, op, precision, dtype, rng):
-    """A number, one below it that may reach its last bit or half of it, and what rounding left."""
+    """A number, one below it that may reach its last bit or half of it, and a remainder."""
     limbs, is_complex, count = precision.limbs, dtype is complex, 2000
     planes = (2, limbs, count) if is_complex else (limbs, count)
     kind, grades = Kind(limbs, is_complex), 2.0 ** -(53.0 * np.arange(limbs))[:, None]

@@ -132,7 +132,6 @@ SMALLER_FILES = {
     "mdqr/_backend/cuda/floats/signs.py": "one kernel, one module",
     "mdqr/_backend/cuda/held.py": "one kernel, one module",
     "mdqr/_backend/cuda/draws.py": "one kernel, one module",
-    "mdqr/_backend/cuda/runtime/ahead.py": "one call, of the command line",
     "mdqr/_limbs/folds.py": "what all arrays of numbers share, under every backend",
     "mdqr/linalg/_shared/first_calls.py": "one call, before any operand is looked at",
     "mdqr/_backend/cuda/products/operands.py": "what the products of both kinds share",

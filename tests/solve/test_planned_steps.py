@@ -136,7 +136,7 @@ def test_faults_are_named_in_their_order(place, multiple, rng):
 
 
 def test_least_squares_wait_for_a_device_a_few_times(monkeypatch, multiple, rng):
-    """As `solve`, and for a constant column, and what residuals have in the range of A."""
+    """As `solve`, for a constant column, and for the part of residuals in the range of A."""
     fake_device.install(monkeypatch)
     a, b = cases.random(30, 20, multiple, float, rng), cases.random(30, 1, multiple, float, rng)
     on_device = [

@@ -73,8 +73,8 @@ MDQR_FN bool short_sum(const planes& x, i64 from, real_number& r) {
         [&](auto k) MDQR_LAMBDA { dropped = one_sum(dropped, magnitude(v[k])); });
     const double last = found.limb[limbs], rest = one_prod(dropped, 2.0);
     // Of zeros the sign counts.
-    bool good = found.limb[0] != 0.0 && one_sum(last, v[limbs + 1]) == last && one_sum(last, rest) == last &&
-                one_sum(last, -rest) == last;
+    bool good = found.limb[0] != 0.0 && one_sum(last, v[limbs + 1]) == last;
+    good = good && one_sum(last, rest) == last && one_sum(last, -rest) == last;
     static_for<0, limbs>([&](auto l) MDQR_LAMBDA {
         good = good && is_rounded(found.limb[l], found.limb[l + 1]);
         // Limbs that are zeros are positive.

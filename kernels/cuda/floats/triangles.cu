@@ -87,8 +87,10 @@ MDQR_KERNEL(mdqr_row_order, mdqr::order_arguments, mdqr::order_threads) {
     using namespace mdqr;
     int *order = reinterpret_cast<int*>(shared_memory()), *swaps = order + p.rows;
     for (i64 i = thread_index(); i < p.rows; i += order_threads) {
+        // Of matrices that are not finite they may be anything.
+        const i64 place = p.swaps[i];
         order[i] = int(i);
-        swaps[i] = int(p.swaps[i]);
+        swaps[i] = int(place >= 0 && place < p.rows ? place : i);
     }
     sync_threads();
     if (thread_index() == 0)

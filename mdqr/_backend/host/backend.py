@@ -378,10 +378,9 @@ class HostBackend(Balance, ExactProducts, Paths, SeriesOrders):
     def invert_triangle(self, r: NDArray[Any]) -> NDArray[Any]:
         """Return the inverse of a matrix: an upper triangle is its own U."""
         try:
-            found: NDArray[Any] = np.linalg.inv(r)
+            return np.asarray(np.linalg.inv(r))
         except np.linalg.LinAlgError:
             return np.full_like(r, np.nan)
-        return found
 
     def lu_floats(self, a: NDArray[Any]) -> FloatFactors:
         """Return L and U of a float64 or complex128 matrix."""
@@ -389,17 +388,15 @@ class HostBackend(Balance, ExactProducts, Paths, SeriesOrders):
         block = from_native(np, a, is_complex)[..., None, :, :].copy()
         swaps = np.zeros((1, n), dtype=np.int64)
         self.lu_panel(block, swaps, 0, n, kind=Kind(1, is_complex))
-        packed = to_native(np, block[..., 0, :, :], is_complex)
-        return FloatFactors(packed, swaps[0], order_of(swaps[0], n))
+        found = to_native(np, block[..., 0, :, :], is_complex), swaps[0]
+        return FloatFactors(*found, order_of(swaps[0], n))
 
     def invert_factors(self, packed: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the inverses of L and of U."""
         lower = np.tril(packed, -1) + np.eye(len(packed), dtype=packed.dtype)
         return self.invert_triangle(lower.T).T, self.invert_triangle(np.triu(packed))
 
-    def invert_floats(self, a: NDArray[Any]) -> NDArray[Any]:
-        """Return the inverse of a matrix."""
-        return self.invert_triangle(a)
+    invert_floats = invert_triangle
 
     def lu_panel(
         self, a: Block, places: NDArray[np.int64], first: int, last: int, *, kind: Kind

@@ -315,7 +315,7 @@ def float_inverse(backend: Backend, a: Block) -> Block:
 def float_inverse_of_r(backend: Backend, a: Block) -> Block | None:
     """Return the inverse of R of one float64 matrix ``(m, n)``, by its Gram matrix, or None.
 
-    The Gram matrix of one that is not regular is not definite, or leaves too much.
+    None where the Gram matrix is not definite to float64.
     """
     (gram,) = backend.recorded(("gram", a.dtype.char), (a,), _gram)
     try:

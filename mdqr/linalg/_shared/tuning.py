@@ -198,7 +198,7 @@ _FACTORED_INVERSES = {"cpu": inf, "cuda": 96}
 
 
 def factored_inverses_are_faster(backend: Backend, order: int) -> bool:
-    """Return True if the inverse of one float64 matrix takes less time by those of L and U."""
+    """Return True if the inverse of one float64 matrix takes less time by L and U."""
     return order >= _FACTORED_INVERSES[backend.name]
 
 

@@ -178,9 +178,9 @@ class Answer:
     def squares(self) -> Scaled:
         """The (weighted) sums of squares of the residuals, real ``(..., k)``, in units as `r`."""
         if self.system.is_square:
-            shape = self._unknowns.relative.shape
-            limbs = self.system.kind.limbs
-            zeros = self.system.backend.xp.zeros((limbs, *shape[:-2], shape[-1]))
+            kind = self.system.kind
+            *batch, _, columns = planes.value_shape(self.x, kind.is_complex)
+            zeros = self.system.backend.xp.zeros((kind.limbs, *batch, columns))
             return Scaled(zeros, zeros[0].astype(np.int64))
         r = self.r
         return Scaled(sum_of_squares(self.system, r.block), r.exponents)

@@ -155,7 +155,7 @@ class System:
     def float_inverse(self) -> Block | None:
         """An inverse in float64 of square matrices, not finite for singular ones.
 
-        Of one with more rows that of R, None if the Gram matrix does not show it.
+        With more rows, of R of one matrix; None if its Gram matrix is not definite.
         """
         native = to_native(self.backend.xp, self.a, self.kind.is_complex)
         find = float_inverse if self.is_square else float_inverse_of_r

@@ -17,7 +17,6 @@ from mdqr._progress import Progress, Report, with_report
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
 from mdqr.linalg import LinAlgError, cholesky, solve_triangular
-from mdqr.linalg._shared.first_calls import expect
 from mdqr.linalg._shared.operands import data_precision, entry_unit, gather
 from mdqr.optimize._enclosure.ball import enclosed
 from mdqr.optimize._enclosure.jet import Jet, vector
@@ -212,7 +211,6 @@ def curve_fit(
     """
     if not (progress is None or isinstance(progress, Report)):
         return with_report(curve_fit, locals())
-    expect(NAME, ydata, precision)
     _check_call(f, method, nan_policy, others)
     names, indices = _parameters(f, linear)
     observed = numbers(NAME, "ydata", ydata, PRECISIONS[-1])

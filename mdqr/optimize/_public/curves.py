@@ -12,6 +12,7 @@ from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._errors import warn_of_precision
 from mdqr._precision import Precision
+from mdqr.linalg._shared.first_calls import expect
 from mdqr.optimize._model.doubles import Doubles, doubles_of
 from mdqr.optimize._public.batch import BatchInfo, fitted
 from mdqr.optimize._public.result import CurveFitResult, OptimizeResult
@@ -88,6 +89,7 @@ def fit_curves(
     problem takes; `names` are of the parameters.
     """
     name, (sigma, absolute, check) = "curve_fit", weights
+    expect(name, y, precision)
     _check_options(name, one)
     shape, m = y.shape[:-1], y.shape[-1]
     if not y.size:

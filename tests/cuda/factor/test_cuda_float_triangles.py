@@ -58,5 +58,8 @@ def test_order_of_rows(kernels, rows, rng, monkeypatch):
     swaps = np.array([rng.integers(i, rows) for i in range(rows)], dtype=np.int64)
     found = row_order(kernels, swaps)
     np.testing.assert_array_equal(found, order_of(swaps, rows))
+    if rows > 2:
+        swaps[[0, 1]] = -1, rows
+        assert sorted(row_order(kernels, swaps).tolist()) == list(range(rows))
     x = rng.standard_normal((3, rows))
     np.testing.assert_array_equal(put_columns(kernels, x, found)[:, found], x)

@@ -141,7 +141,7 @@ def test_archives(made, tmp_path, monkeypatch):
         archive.unpack(file, other, TARGET)
     for content in (b"text", file.read_bytes()[:200]):
         file.write_bytes(content)
-        with pytest.raises(ValueError, match="no archive of kernels"):
+        with pytest.raises(ValueError, match="not an archive of kernels"):
             archive.unpack(file, other, TARGET)
 
 

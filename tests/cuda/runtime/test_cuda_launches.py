@@ -14,6 +14,7 @@ from tensorcore_cases import emulated_engine
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.floats.fold import fold
 from mdqr._backend.cuda.floats.signs import sign_rows
+from mdqr._backend.cuda.floats.triangles import invert, put_columns, row_order
 from mdqr._backend.cuda.runtime.device import GLOBAL_BLOCKS
 from mdqr._backend.cuda.runtime.kernels import Kernels
 from mdqr._backend.draws import DRAWS
@@ -197,6 +198,10 @@ def call_tensorcore(kernels, n):
     sign_rows(kernels, np.zeros((n, width)), width, width)
     for axis in (None, 0, 1):
         fold(kernels, "sum", np.zeros((n, width)), axis, False)
+    for dtype in (float, complex):
+        triangles = np.zeros((2, width, width), dtype)
+        invert(kernels, triangles, units=1)
+        put_columns(kernels, triangles[0], row_order(kernels, np.zeros(n, dtype=np.int64)))
 
 
 def launched(name):

@@ -9,6 +9,7 @@ import numpy as np
 from mdqr._backend.blocks import order_of
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, fields
 from mdqr._backend.cuda.vendor.cublas import NUMBERS
+from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block, Kind
 
 # As in the kernels: columns of a block on the diagonal, at most, and threads for rows.
@@ -26,7 +27,7 @@ def invert(kernels: Kernels, triangles: Sequence[Block], *, units: int = 0) -> B
     kernels : Kernels
         Where the kernels run.
     triangles : sequence of Block
-        Matrices ``(n, n)`` of float64 or complex128. What lies below their diagonals is not read.
+        Matrices ``(n, n)`` of float64 or complex128. Their entries below the diagonal are not read.
     units : int, optional
         The first so many have ones on their diagonals, whatever lies there.
     """
@@ -76,7 +77,7 @@ def row_order(kernels: Kernels, swaps: Block) -> Block:
     """Return the order of rows after interchanges, int64."""
     rows = len(swaps)
     if 8 * rows > kernels.device.shared:
-        return kernels.xp.asarray(order_of(swaps.get(), rows))
+        return kernels.xp.asarray(order_of(host_block(swaps), rows))
     order = kernels.xp.empty(rows, dtype=np.int64)
     if rows:
         kernels.launch(

@@ -47,7 +47,7 @@ def unpack(path: Path, made: Cubins, target: Target) -> tuple[int, int]:
     Raises
     ------
     ValueError
-        If the file is no such archive, or of other kernels, or for another architecture.
+        If the file is not such an archive, or is of other kernels, or for another architecture.
     OSError
         If it cannot be read, or a module not be written.
     """
@@ -62,7 +62,7 @@ def unpack(path: Path, made: Cubins, target: Target) -> tuple[int, int]:
                 unfinished.write_bytes(_read(archive, str(place)))
                 unfinished.replace(files[place])
     except (tarfile.TarError, lzma.LZMAError, EOFError, KeyError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path} is no archive of kernels: {error}") from error
+        raise ValueError(f"{path} is not an archive of kernels: {error}") from error
     return len(missing), len(files) - len(missing)
 
 

@@ -17,12 +17,11 @@ from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._factor.refine.pace import Digits, Pace
 from mdqr.linalg._factor.refine.products import (
-    Digits,
     Patterns,
     bits_of_entries,
     block_of,
-    digits_of_sweep,
     eps_of,
     held,
     is_within,
@@ -37,8 +36,6 @@ from mdqr.linalg._shared.checks import fetch
 
 _U = 2.0**-53
 _MOST_SWEEPS = 24
-# The most that a sweep leaves of F: with more, factors by recursion take less time.
-_GAIN = 2.0**-12
 # Of F, in eps: below, errors may be within the bounds of entries.
 _NEAR = 2.0**20
 # The most of ``I - X R``.
@@ -71,37 +68,35 @@ def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Block | None
     if n > MOST_TERMS:
         return None
     with np.errstate(all="ignore"):
-        sweeps, before = Sweeps.of(backend, a, kind, 0), 1.0 / _GAIN
+        sweeps, pace = Sweeps.of(backend, a, kind, 0), Pace(kind)
         if sweeps is None:
             return None
         c, full = sweeps.start(), bits_of_entries(kind)
         for _ in range(_MOST_SWEEPS):
-            digits = digits_of_sweep(before, kind)
-            found = sweeps.measured(c, digits)
-            if found is None:
+            is_last, found = pace.is_last, sweeps.changed(c, pace.digits)
+            is_seen = pace.take(found.squares[1:2], found.words)
+            if is_seen is None:
                 return None
-            gains = found.size <= _GAIN * before
-            if digits.bits == full and (found.size <= _NEAR * eps or not gains):
+            if is_last and (pace.size <= _NEAR * eps or not pace.gains):
                 # The last sweep may leave less than another one would be worth.
-                most = min(bound, (n + 8) * eps) if gains else bound
+                most = min(bound, (n + 8) * eps) if pace.gains else bound
                 pair = found.r, found.r
                 if is_within(backend, found.e, *pair, most, kind, full, shape="gram"):
                     return c
-            if not gains:
+            if is_seen and not pace.gains:
                 return None
-            before = max(found.size, digits.least)
             c = sweeps.corrected(c, found)
     return None
 
 
-class Measured(NamedTuple):
-    """E, the change of R and its leading limbs in float64, the norm of F, and a bound of S."""
+class Changed(NamedTuple):
+    """E, the change of R and its leading limbs in float64, squares of norms, words of E."""
 
     e: Block
     change: Block
     r: Block
-    size: float
-    left: float
+    squares: Block
+    words: Block
 
 
 class Sweeps:
@@ -146,10 +141,10 @@ class Sweeps:
         block = block_of(self.first, self.low)
         return planes.widen(block, self.kind.is_complex, self.kind.limbs)
 
-    def measured(self, r: Block, digits: Digits | None = None) -> Measured | None:
-        """Return the correction of R and a bound of S; None where numbers are out of range.
+    def changed(self, r: Block, digits: Digits | None = None) -> Changed:
+        """Return the correction of R, from a difference of so many digits.
 
-        E has so many digits, by default those of entries of R: with fewer the bound means nothing.
+        By default it has the bits that entries of R take, and S can be bounded.
         """
         backend, low, field = self.backend, self.low, self.kind.is_complex
         bits, high = digits or Digits(bits_of_entries(self.kind), self.kind)
@@ -162,11 +157,14 @@ class Sweeps:
         work = partial(_corrections, is_bounded=digits is None)
         key = "sweep of Cholesky", field, digits is None
         e, change, squares = backend.recorded(key, operands, work)
-        found, seen = fetch(squares, words)
-        if not is_within_range(seen):
-            return None
-        norms = [float(square) ** 0.5 + _LOST for square in found]
-        return Measured(e, change, first, norms[1], self._left(*norms))
+        return Changed(e, change, first, squares, words)
+
+    def bound(self, found: Changed) -> float:
+        """Return a bound of S, infinite where numbers are out of range; it is waited for."""
+        squares, words = fetch(found.squares, found.words)
+        if not is_within_range(words):
+            return inf
+        return self._left(*(float(square) ** 0.5 + _LOST for square in squares))
 
     def _left(self, e: float, f: float, stale: float, x: float, r: float) -> float:
         """Bound S by Frobenius norms: of E, F, ``I - X R``, X and R.
@@ -181,7 +179,7 @@ class Sweeps:
         rounding = self.unit * x * x * e + self.fine * x * x * (r * r + 2.0 * wide)
         return (f + rounding) / (1.0 - stale) ** 2
 
-    def corrected(self, r: Block, found: Measured) -> Block:
+    def corrected(self, r: Block, found: Changed) -> Block:
         """Return R with a correction to first order."""
         change = block_of(found.change, self.low)
         return self.backend.binary("add", r, change, kind=self.kind)
@@ -192,14 +190,14 @@ def _corrections(
 ) -> list[Block]:
     """Return all of E, of which the upper part is given, the change of R, and squares of norms.
 
-    Those of E, F, at most twice as large, ``I - X R``, X and R; of F alone, and else infinite, if S
-    is not bounded.
+    The norms are of E, F, at most twice as large, ``I - X R``, X and R; without a bound of S only
+    the second one is finite.
     """
     low = Kind(1, r.dtype.kind == "c")
     patterns = Patterns.of(backend, len(r), low.is_complex)
     e = with_adjoint(backend, patterns.half_upper(backend, e.copy(), low), low)
     f = times(backend, e, x, kind=low, shape="triangular")
-    # What lies below the diagonal is not wanted, and terms beyond the rows are zeros.
+    # Entries below the diagonal are not wanted, and terms beyond the rows are zeros.
     f = times(backend, x.swapaxes(-1, -2), f, kind=low, conj_a=True, shape="triangles")
     t = patterns.half_upper(backend, f, low)
     squares = backend.xp.full(5, np.inf)

@@ -91,14 +91,14 @@ def factor_of(
             return None
         r, best, before = sweeps.start(), None, inf
         for done in range(1, _MOST_SWEEPS + 1):
-            found = sweeps.measured(r)
-            left = inf if found is None else _UP * (found.left + eps)
+            found = sweeps.changed(r)
+            left = _UP * (sweeps.bound(found) + eps)
             is_last = not left <= _GAIN * before or left <= _ENOUGH * eps
             if left < before:
                 best, before = r, left
             if report is not None:
                 report("refine", done, done if is_last else None)
-            if is_last or found is None:
+            if is_last:
                 break
             r = sweeps.corrected(r, found)
     if best is None or not before <= min(BOUND * n * eps, _MOST_LEFT):

@@ -15,11 +15,10 @@ from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._factor.refine.pace import Digits, Pace
 from mdqr.linalg._factor.refine.products import (
-    Digits,
     bits_of_entries,
     block_of,
-    digits_of_sweep,
     eps_of,
     is_within,
     square_of_norm,
@@ -27,12 +26,8 @@ from mdqr.linalg._factor.refine.products import (
     unseen,
 )
 from mdqr.linalg._products.exact.plan import MOST_TERMS
-from mdqr.linalg._products.exact.product import is_within_range
-from mdqr.linalg._shared.checks import fetch
 
 _MOST_SWEEPS = 24
-# The most that a sweep leaves of F: with more, factors by recursion take less time.
-_GAIN = 2.0**-12
 # Of F, in eps: below, errors may be within the bounds of entries.
 _NEAR = 2.0**20
 
@@ -71,21 +66,19 @@ def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Factored | N
         packed, swaps, order = backend.lu_floats(to_native(xp, a, field))
         run = _Sweeps(backend, a[..., order, :], kind, packed)
         lower, upper = run.start()
-        before, bits = 1.0 / _GAIN, bits_of_entries(kind)
+        pace, bits = Pace(kind), bits_of_entries(kind)
         for _ in range(_MOST_SWEEPS):
-            digits = digits_of_sweep(before, kind)
-            found = run.measured(lower, upper, digits)
-            if found is None:
+            is_last, found = pace.is_last, run.measured(lower, upper, pace.digits)
+            is_seen = pace.take(found.square, found.words)
+            if is_seen is None:
                 return None
-            gains = found.size <= _GAIN * before
-            if digits.bits == bits and (found.size <= _NEAR * eps_of(kind) or not gains):
+            if is_last and (pace.size <= _NEAR * eps_of(kind) or not pace.gains):
                 # Of the factors as they are: they may have entries where floats have zeros.
                 left, right = (to_native(xp, part, field) for part in (lower, upper))
                 if is_within(backend, found.e, left, right, bound, kind, bits):
                     return Factored(_joined(xp, lower, upper), swaps)
-            if not gains:
+            if is_seen and not pace.gains:
                 return None
-            before = max(found.size, digits.least)
             lower, upper = run.corrected(lower, upper, found)
     return None
 
@@ -96,12 +89,13 @@ def _joined(xp: Block, lower: Block, upper: Block) -> Block:
 
 
 class _Measured(NamedTuple):
-    """E and the changes of L and U in float64, and the norm of F."""
+    """E, the changes of L and U in float64, the square of the norm of F, and words of E."""
 
     e: Block
     lower: Block
     upper: Block
-    size: float
+    square: Block
+    words: Block
 
 
 class _Sweeps:
@@ -125,8 +119,8 @@ class _Sweeps:
         )
         return lower, upper
 
-    def measured(self, lower: Block, upper: Block, digits: Digits) -> _Measured | None:
-        """Return E, of so many digits, and corrections; None where they are beyond."""
+    def measured(self, lower: Block, upper: Block, digits: Digits) -> _Measured:
+        """Return E, of so many digits, and corrections."""
         backend, (bits, kind), field = self.backend, digits, self.kind.is_complex
         a, left, right = (planes.first_limbs(x, field, kind.limbs) for x in (self.a, lower, upper))
         options: dict[str, Any] = {"kind": kind, "bits": bits, "shape": "factors"}
@@ -134,10 +128,7 @@ class _Sweeps:
         e = to_native(backend.xp, found, field)
         parts = e, self.x, self.y, self.lower, self.upper
         *changes, square = backend.recorded(("sweep of LU", field), parts, _corrections)
-        total, seen = fetch(square, words)
-        if not is_within_range(seen):
-            return None
-        return _Measured(e, changes[0], changes[1], float(total[0]) ** 0.5)
+        return _Measured(e, changes[0], changes[1], square, words)
 
     def corrected(self, lower: Block, upper: Block, found: _Measured) -> tuple[Block, Block]:
         """Return factors corrected to first order."""

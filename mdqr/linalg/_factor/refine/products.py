@@ -29,9 +29,6 @@ LIMB = 53  # bits
 # By how many bits an entry of a product may be below the largest ones of its row and column.
 _ENTRIES = 24
 
-# Bits by which inverses may enlarge what a difference lacks; numbers of bits are multiples of this.
-_CONDITION, _STEP = 16, 96
-
 # Panels of products with triangles, and their least columns, in float64 and beyond.
 _PANELS, _COLUMNS = 4, (1024, 256)
 
@@ -129,9 +126,9 @@ def unseen(
     c: Block | None = None,
     shape: Shape = "full",
 ) -> tuple[Block, Block]:
-    """Return what `formed` does of finite matrices, and is not waited for.
+    """Return the result of `formed` for finite matrices, without a wait.
 
-    Returned is also what `is_within_range` reads. There are at most `MOST_TERMS` terms.
+    Returned are also the words that `is_within_range` reads. There are at most `MOST_TERMS` terms.
     """
     out = _new(backend, kind, (int(x.shape[-2]), int(y.shape[-1])), shape)
     bits = ceil(-log2(eps_of(kind))) if bits is None else bits
@@ -273,31 +270,6 @@ def _within(
     lost = unit * size.max(axis=1, keepdims=True) * other.max(axis=0, keepdims=True)
     allowed = (bound * (1.0 - 2.0**-20)) * sums
     return [xp.where(sums > 0.0, error + lost <= allowed, error == 0.0).all()]
-
-
-class Digits(NamedTuple):
-    """The bits of a difference, and a kind that holds them."""
-
-    bits: int
-    kind: Kind
-
-    @property
-    def least(self) -> float:
-        """The least size of a correction that a difference of so many bits can show."""
-        return 2.0 ** (8 - self.bits)
-
-
-def digits_of_sweep(before: float, kind: Kind) -> Digits:
-    """Return the digits of differences whose next 53 bits count, after a correction of this size.
-
-    The last ones show errors of entries. Few numbers of bits, so that few modules are compiled.
-    """
-    known = -log2(min(1.0, max(before, eps_of(kind))))
-    bits, most = _STEP * ceil((known + LIMB + _CONDITION) / _STEP), bits_of_entries(kind)
-    if bits >= most:
-        return Digits(most, kind)
-    found = next((p for p in PRECISIONS[1:] if -log2(p.eps) >= bits), PRECISIONS[-1])
-    return Digits(bits, kind._replace(limbs=min(found.limbs, kind.limbs)))
 
 
 def limbs_for(ratio: float) -> int:

@@ -127,8 +127,8 @@ def multiply(
     too small relative to their row and column for that, where one is not finite, and where the bits
     cut off could overflow. If `whole`, False also where any bit is cut off. The shape is "gram"
     where `b` is `a` transposed, "triangular" where `b` is an upper triangle, "triangles" where `a`
-    is one too, and "factors" where `a` is a lower one; of "gram" and "triangles" what lies below
-    the diagonal of `out`, some panels aside, is left as it is. `report` hears how many columns are
+    is one too, and "factors" where `a` is a lower one; of "gram" and "triangles" the part of `out`
+    below the diagonal, some panels aside, stays as it is. `report` hears how many columns are
     done. Rows of a "full" product are shared with other `devices`, by their numbers.
     """
     if devices and shape != "full":
@@ -167,7 +167,7 @@ def multiply_unseen(
     """Write ``a @ b``, or ``c - a @ b``, of two matrices to `out`, without a look at them.
 
     Numbers, which have to be finite, become integers of so many bits whether they need them or not.
-    Returned are the words of `Extents`: what `out` has is right where `is_within_range` says so.
+    Returned are the words of `Extents`: `out` is right if `is_within_range` is true of them.
     """
     pair = a, b.swapaxes(-1, -2)
     exponents, words = scanned(backend, pair, kind.is_complex)
@@ -178,7 +178,7 @@ def multiply_unseen(
 
 
 def is_within_range(words: np.ndarray) -> bool:
-    """Return True if what `multiply_unseen` cuts off could not overflow, by its words."""
+    """Return True if bits that `multiply_unseen` cuts off could not overflow, by its words."""
     return sum(Extents.of(words).top) <= _MOST_TOP
 
 

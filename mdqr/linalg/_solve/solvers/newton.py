@@ -88,9 +88,9 @@ def solve(problem: Problem) -> Answer | None:
 
 
 class _Found(NamedTuple):
-    """An approximation, what it leaves, the kind of its correction, and the sizes of steps.
+    """An approximation, its residual, the kind of its correction, and the sizes of steps.
 
-    What is left has the limbs of the correction.
+    The residual has the limbs of the correction.
     """
 
     x: Block
@@ -139,7 +139,7 @@ def _corrected(
 ) -> list[Block]:
     """Return x with a correction, rounded, its bounds, and whether it has all digits.
 
-    Then follow the size of the correction, and what `is_within_range` reads.
+    Then follow the size of the correction, and words for `is_within_range`.
     """
     kind, field = system.kind, system.kind.is_complex
     near = System(system.caller, backend, kind, a, Checks(ignore=True), a, powers)

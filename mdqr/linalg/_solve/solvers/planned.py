@@ -122,9 +122,9 @@ def started(problem: Problem) -> Start | None:
 def _measured(
     backend: Backend, a: Block, x: Block, b: Block, rows: Block | None = None, *, is_complex: bool
 ) -> list[Block]:
-    """Return b scaled, its powers, X with bounds of what it leaves, and four numbers for each.
+    """Return b scaled, its powers, X with bounds of its rate, and four numbers for each.
 
-    Those are the norm of what X leaves, by bounds and as seen, rounding errors of a product with A,
+    The numbers are the rate, by bounds and as seen, rounding errors of a product with A,
     and the condition. X of more rows than columns is improved, which takes little time.
     """
     near, powers = backend.balance_columns(b, rows, is_complex=is_complex)
@@ -158,7 +158,7 @@ def _refined(
     expected: _Expected,
     answer: Precision,
 ) -> list[Block]:
-    """Return x with its bounds, what it leaves of b, sizes of steps, and which have all digits."""
+    """Return x with its bounds, its residual, sizes of steps, and which have all digits."""
     checks, steps = Checks(ignore=True), Kind(1, system.kind.is_complex)
     near = System(system.caller, backend, system.kind, a, checks, a, scale)
     condition = np.array(2.0**expected.condition)
