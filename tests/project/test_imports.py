@@ -123,6 +123,8 @@ SMALLER_FILES = {
     "mdqr/linalg/_products/exact/residual.py": "another contract than that of products",
     "mdqr/fft/_bounds.py": "a derivation, and its formula",
     "mdqr/testing/_allclose.py": "another assertion: exact tolerances",
+    "mdqr/linalg/_matrix/parlett/clusters.py": "a search, beside what it is for",
+    "mdqr/linalg/_factor/indefinite/errors.py": "a derivation of bounds",
     "mdqr/linalg/_matrix/refined/sign.py": "another method than that of roots",
     "mdqr/_typing.py": "names of types, without functions",
     "mdqr/_core/axes.py": "what all functions with axes share",

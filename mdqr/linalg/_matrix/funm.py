@@ -84,7 +84,7 @@ def funm(
     Notes
     -----
     Schur form, whose eigenvalues are put into clusters (P. I. Davies and N. J. Higham, A
-    Schur-Parlett algorithm for computing matrix functions, 2003). That of a cluster is a Taylor
+    Schur-Parlett algorithm for computing matrix functions, 2003). Each has a Taylor
     series; its coefficients are Fourier transforms of values on a circle (J. N. Lyness and C. B.
     Moler 1967), so derivatives are not needed. Clusters are split where the circle is near a
     singularity. The rest is Parlett's recurrence. On the host.

@@ -38,7 +38,7 @@ class Samples:
     function : callable
         Takes a complex `MDArray` ``(n,)``, and returns one of its shape.
     precision : Precision
-        That of the arrays.
+        The precision of the arrays.
     """
 
     def __init__(self, function: Callable[[MDArray], Any], precision: Precision) -> None:
@@ -84,7 +84,7 @@ class Samples:
         """Return whether a disk has no singularity, and the function does not vary too much in it.
 
         The coefficients have the error of the largest value on the circle, which should not be far
-        above `size`, that of values at all eigenvalues, or above the values halfway.
+        above `size`, the largest value at an eigenvalue, or above the values halfway.
         """
         half, most = self.largest(center, np.array([radius / 2, radius]))
         return bool(most < np.inf and most <= max(_LARGER * size, _STEEPER * half))

@@ -211,7 +211,7 @@ def _coefficients(
 def _rounding(
     coefficient: Callable[[int], Fraction], width: int, rows: int, limbs: int
 ) -> np.ndarray:
-    """Return what the rounded coefficients leave out, float64 ``(rows, width + 1)``."""
+    """Return coefficients less their rounded values, float64 ``(rows, width + 1)``."""
     rounded, found = _coefficients(coefficient, width, rows, limbs), np.zeros((rows, width + 1))
     for j in range(rows):
         for i in range(width + (j == rows - 1)):
