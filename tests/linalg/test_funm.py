@@ -55,7 +55,11 @@ def matrices(precision, dtype):
 def test_errors_are_within_their_estimates(name, dtype, precision):
     function, exact = FUNCTIONS[name]
     flint.ctx.prec = 1000
+    # In od the estimate takes five evaluations.
+    kinds = ("normal", "close", "jordan") if precision == mdqr.od else matrices(mdqr.dd, float)
     for kind, a in matrices(precision, dtype).items():
+        if kind not in kinds:
+            continue
         x, info = linalg.funm(a, function, return_info=True)
         wanted = exact(to_acb(a))
         error = moduli(to_acb(x) - wanted)

@@ -63,7 +63,8 @@ def funm(
     -------
     MDArray or tuple
         The functions ``(..., n, n)``; real if `a` is and imaginary parts are within rounding
-        errors. With `return_info` ``(x, info)``, an `Info` whose bounds are estimated.
+        errors. With `return_info` ``(x, info)``, an `Info` whose bounds are estimated, by further
+        calls of `func` when they are read.
 
     Raises
     ------
