@@ -124,6 +124,7 @@ SMALLER_FILES = {
     "mdqr/fft/_bounds.py": "a derivation, and its formula",
     "mdqr/testing/_allclose.py": "another assertion: exact tolerances",
     "mdqr/linalg/_matrix/parlett/clusters.py": "a search, beside what it is for",
+    "mdqr/linalg/_general/subspaces/reflections.py": "steps of several algorithms",
     "mdqr/linalg/_factor/indefinite/errors.py": "a derivation of bounds",
     "mdqr/linalg/_matrix/refined/sign.py": "another method than that of roots",
     "mdqr/_typing.py": "names of types, without functions",

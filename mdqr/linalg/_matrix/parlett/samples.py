@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,7 @@ class Samples:
         return _MOST // 2
 
 
+@lru_cache(maxsize=8)
 def _circle(count: int, precision: Precision) -> MDArray:
     block = roots_of_unity(np.arange(count), count, precision.limbs)
     return MDArray._wrap(block, precision, True)
