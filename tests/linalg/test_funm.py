@@ -158,3 +158,10 @@ def test_close_eigenvalues_are_not_divided_by(monkeypatch):
     close = mdqr.diag(1 + mdqr.array([1e-12, 1e-25, 0.0], precision="qd"))
     linalg.funm(close + mdqr.diag(mdqr.ones(2, precision="qd"), 1), np.exp)
     assert not seen
+
+
+def test_functions_without_more_digits_have_no_bound():
+    a = mdqr.array([[1, 1], [0, 1]], precision="dd")
+    x, info = linalg.funm(a, lambda z: np.exp(z.astype("dd")), return_info=True)
+    assert float(abs(x - linalg.expm(a)).max()) <= 1e-29
+    assert (info.error_bound == np.inf).all()

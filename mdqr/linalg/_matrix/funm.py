@@ -172,7 +172,10 @@ class _Errors:
         precision, n = self._matrix.precision, self._matrix.shape[-1]
         higher = min((p for p in PRECISIONS if p > precision), default=None)
         if higher is not None:
-            better, dropped = _values(self._func, self._matrix.astype(higher))
+            try:
+                better, dropped = _values(self._func, self._matrix.astype(higher))
+            except np.linalg.LinAlgError:  # func has no more digits than these
+                return np.full(self._matrix.shape, np.inf)
             apart = abs(first_limbs(better - self._value.astype(higher)))
             apart = apart + dropped[:, None, None]
             size = higher.eps * frobenius(first_limbs(self._value))
