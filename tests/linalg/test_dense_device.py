@@ -211,7 +211,7 @@ def test_what_runs_on_the_host_comes_back(dtype, monkeypatch, rng):
     def results(a, b):
         found = roots(a[0, 0])
         general = [*eig(a, left=True), eigvals(a, b), *schur(a), found.roots]
-        factors = ldl(a + a.conj().mT)
+        factors = ldl(a)
         return [*general, *qz(a, b), *ordqz(a, b), factors.lu, factors.d, funm(a, mdqr.exp)]
 
     def moved(x, device):

@@ -61,8 +61,7 @@ def require_form(a, b, found):
     assert not found.BB.is_complex or not diagonal.imag.to_numpy().any()
 
 
-@pytest.mark.parametrize("dtype", [float, complex])
-@pytest.mark.parametrize("output", ["real", "complex"])
+@pytest.mark.parametrize(("dtype", "output"), [(float, "real"), (complex, "complex")])
 def test_errors_are_within_their_bounds(output, dtype, precision):
     for a, b in pairs(precision, dtype).values():
         b = mdqr.asarray(b, precision=precision)
@@ -73,9 +72,9 @@ def test_errors_are_within_their_bounds(output, dtype, precision):
 
 @pytest.mark.parametrize("dtype", [float, complex])
 @pytest.mark.parametrize("sort", ["lhp", "rhp", "iuc", "ouc"])
-def test_selected_eigenvalues_are_first(sort, dtype, precision):
-    a, b = mdqr.random.normal((2, 7, 7), precision=precision, dtype=dtype, rng=3)
-    for output in ("real", "complex"):
+def test_selected_eigenvalues_are_first(sort, dtype):
+    for precision, output in (("dd", "real"), ("qd", "real"), ("od", "real"), ("d", "complex")):
+        a, b = mdqr.random.normal((2, 6, 6), precision=precision, dtype=dtype, rng=4)
         found = linalg.ordqz(a, b, sort, output)
         require_form(a, b, found)
         values = (found.alpha / found.beta).to_numpy()
@@ -84,7 +83,7 @@ def test_selected_eigenvalues_are_first(sort, dtype, precision):
         inside = {"lhp": values.real < 0, "rhp": values.real > 0}.get(sort, abs(values) < 1)
         inside = ~inside if sort == "ouc" else inside
         assert (np.diff(inside.astype(int)) <= 0).all()
-        assert 0 < inside.sum() < 7
+        assert 0 < inside.sum() < 6
 
 
 def test_selection_by_a_function():

@@ -143,7 +143,7 @@ def _higher(given: Given) -> Precision | None:
 
 
 def _is_full(given: Given) -> bool:
-    """Return whether answers have all limbs of the work."""
+    """Return whether answers have as many limbs as their matrices."""
     return given.inputs.precision.limbs >= given.matrix.precision.limbs
 
 

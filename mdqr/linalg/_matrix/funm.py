@@ -63,7 +63,8 @@ def funm(
     -------
     MDArray or tuple
         The functions ``(..., n, n)``; real if `a` is and imaginary parts are within rounding
-        errors. With `return_info` ``(x, info)``, an `Info` whose bounds are estimated.
+        errors. With `return_info` ``(x, info)``, an `Info` whose bounds are estimated, by further
+        calls of `func` when they are read.
 
     Raises
     ------
@@ -84,7 +85,7 @@ def funm(
     Notes
     -----
     Schur form, whose eigenvalues are put into clusters (P. I. Davies and N. J. Higham, A
-    Schur-Parlett algorithm for computing matrix functions, 2003). That of a cluster is a Taylor
+    Schur-Parlett algorithm for computing matrix functions, 2003). Each has a Taylor
     series; its coefficients are Fourier transforms of values on a circle (J. N. Lyness and C. B.
     Moler 1967), so derivatives are not needed. Clusters are split where the circle is near a
     singularity. The rest is Parlett's recurrence. On the host.
@@ -171,7 +172,10 @@ class _Errors:
         precision, n = self._matrix.precision, self._matrix.shape[-1]
         higher = min((p for p in PRECISIONS if p > precision), default=None)
         if higher is not None:
-            better, dropped = _values(self._func, self._matrix.astype(higher))
+            try:
+                better, dropped = _values(self._func, self._matrix.astype(higher))
+            except np.linalg.LinAlgError:  # func has no more digits than these
+                return np.full(self._matrix.shape, np.inf)
             apart = abs(first_limbs(better - self._value.astype(higher)))
             apart = apart + dropped[:, None, None]
             size = higher.eps * frobenius(first_limbs(self._value))

@@ -31,7 +31,7 @@ class Given(NamedTuple):
     """Matrices ``(batch, n, n)`` ``2**(d[j] - d[i]) a[i, j]`` of two limbs or more.
 
     `powers` are d, in host memory, None where all are zero; `errors` belong to the entries of a;
-    `keep` says what bounds need.
+    `keep` names the factors that bounds need.
     """
 
     inputs: Inputs

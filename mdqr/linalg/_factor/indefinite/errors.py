@@ -36,8 +36,8 @@ class ErrorsOfThree(NamedTuple):
     def bounds(self) -> FactorErrors:
         """Return the bounds of Frobenius norms.
 
-        With W the rounded product ``left d`` and V what was lost of it, ``a - left d right`` is
-        ``a - [W V] [right; right]``, but for some ``eps**2`` of the moduli of all three.
+        With W the rounded product ``left d`` and V its rounding errors, ``a - left d right`` is
+        ``a - [W V] [right; right]``, up to some ``eps**2`` of the moduli of all three.
         """
         backend, field, n = for_block(self.a._block), self.a.is_complex, self.a.shape[-1]
         kind = Kind(self.a.precision.limbs, field)

@@ -31,7 +31,7 @@ def triangular_pair(
     Raises
     ------
     numpy.linalg.LinAlgError
-        If there is no convergence.
+        If it does not converge.
     """
     form = Form(backend, a, b, kind)
     form.reduce(report)

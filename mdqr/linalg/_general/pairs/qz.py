@@ -169,14 +169,14 @@ def ordqz(
     """Return generalized Schur decompositions with selected eigenvalues first.
 
     As `scipy.linalg.ordqz`. Blocks are exchanged by orthogonal matrices (B. Kagstrom 1993); where
-    eigenvalues are close, errors may be larger than those of `qz`, which ``info`` shows.
+    eigenvalues are close, errors may be larger than in `qz`: see ``info``.
 
     Parameters
     ----------
     sort : {"lhp", "rhp", "iuc", "ouc"} or callable, optional
         The eigenvalues that come first: those in the left or right half plane, in or outside of
         the unit circle, or those for which ``sort(alpha, beta)``, of arrays ``(n,)``, is true.
-        Pairs of conjugate ones stay together: what is true for the first counts.
+        Pairs of conjugate ones stay together, and the first one counts.
 
     Returns
     -------

@@ -30,8 +30,8 @@ def clusters(samples: Samples, values: np.ndarray, size: float) -> tuple[np.ndar
 
     Clusters are chains of near neighbours (P. I. Davies and N. J. Higham, A Schur-Parlett
     algorithm for computing matrix functions, 2003), split where a function has singularities next
-    to them or varies too much. They are in order of their mean real parts. `size` is that of the
-    entries of the matrix.
+    to them or varies too much. They are in order of their mean real parts. `size` is the
+    largest entry of the matrix.
     """
     search = _Search(samples, _LEAST * size, samples.size(values))
     search.split(values, np.arange(len(values)), _NEAR * size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ class Samples:
     function : callable
         Takes a complex `MDArray` ``(n,)``, and returns one of its shape.
     precision : Precision
-        That of the arrays.
+        The precision of the arrays.
     """
 
     def __init__(self, function: Callable[[MDArray], Any], precision: Precision) -> None:
@@ -84,7 +85,7 @@ class Samples:
         """Return whether a disk has no singularity, and the function does not vary too much in it.
 
         The coefficients have the error of the largest value on the circle, which should not be far
-        above `size`, that of values at all eigenvalues, or above the values halfway.
+        above `size`, the largest value at an eigenvalue, or above the values halfway.
         """
         half, most = self.largest(center, np.array([radius / 2, radius]))
         return bool(most < np.inf and most <= max(_LARGER * size, _STEEPER * half))
@@ -140,6 +141,7 @@ class Samples:
         return _MOST // 2
 
 
+@lru_cache(maxsize=8)
 def _circle(count: int, precision: Precision) -> MDArray:
     block = roots_of_unity(np.arange(count), count, precision.limbs)
     return MDArray._wrap(block, precision, True)

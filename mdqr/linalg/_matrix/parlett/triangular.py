@@ -12,7 +12,7 @@ from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.triangular import substitute
 from mdqr.linalg._general.subspaces.qr_algorithm import triangular
-from mdqr.linalg._general.subspaces.reorder import reorder
+from mdqr.linalg._general.subspaces.reflections import reorder
 from mdqr.linalg._matrix.given import first_limbs
 from mdqr.linalg._matrix.parlett.clusters import Disk, clusters
 from mdqr.linalg._matrix.parlett.samples import Samples

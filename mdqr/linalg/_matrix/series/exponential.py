@@ -38,7 +38,7 @@ class Exponential:
         self._a, self._backend, self._keep, self._n = a, backend, keep, a.shape[-1]
         self._eps = a.precision.eps
         radius = self._radius(first_limbs(a))
-        # Errors that are followed are smaller than their bounds: so should be what is left out.
+        # Errors that are followed are smaller than bounds: so should the omitted terms be.
         more = 12 if a.precision is PRECISIONS[-1] else 2
         self.plan: Plan = plan(radius, a.precision.bits + more)
         self._truncation = truncation(radius - self.plan.squarings, self.plan.degree)

@@ -1,8 +1,8 @@
 """Errors of products and sums of matrices, followed in float64 from measured rounding errors.
 
 An exact matrix is ``X + E + F`` for a computed X: of E a float64 approximation is known, of F an
-upper bound of the Frobenius norm. What a product lost is a residual in twice the limbs. So bounds
-keep the cancellation of errors, which sums of norms do not.
+upper bound of the Frobenius norm. Rounding errors of a product are a residual in twice the limbs.
+So bounds keep the cancellation of errors, which sums of norms do not.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Followed(NamedTuple):
 
     @classmethod
     def none(cls, shape: tuple[int, ...]) -> Followed:
-        """Return those of an exact matrix."""
+        """Return the errors of an exact matrix: zeros."""
         return cls(np.zeros(shape), np.zeros(shape[0]))
 
     def replaced(self, places: np.ndarray, other: Followed) -> Followed:
@@ -59,8 +59,8 @@ def product_errors(
     """Return the errors of a computed ``x @ y``, with a matrix added if one is given.
 
     A residual has errors of ``eps`` of itself, and ``(n + 8) eps**2`` of the moduli of all terms,
-    up to fourfold in complex numbers. Products in float64 have errors of ``n + 8`` units of those
-    of moduli.
+    up to fourfold in complex numbers. Products in float64 have errors of ``n + 8`` units of the
+    product of moduli.
     """
     (a, of_a), (b, of_b) = x, y
     field, n, eps = a.is_complex, a.shape[-1], a.precision.eps

@@ -109,7 +109,9 @@ class Polynomial:
     def errors(self) -> Followed:
         """Return the rounding errors."""
         backend, width = self._backend, self._width
-        powers, following = self._powers, [Followed.none(self.value.shape)] * 2
+        powers, none, n = self._powers, Followed.none(self.value.shape), self.value.shape[-1]
+        # Limbs of the scaled base may underflow.
+        following = [none, none._replace(rest=none.rest + n * n * LEAST)]
         for k in range(2, width + 1):
             one, other = ((powers[j], following[j]) for j in (k // 2, k - k // 2))
             following.append(product_errors(backend, one, other, powers[k]))
@@ -211,7 +213,7 @@ def _coefficients(
 def _rounding(
     coefficient: Callable[[int], Fraction], width: int, rows: int, limbs: int
 ) -> np.ndarray:
-    """Return what the rounded coefficients leave out, float64 ``(rows, width + 1)``."""
+    """Return coefficients less their rounded values, float64 ``(rows, width + 1)``."""
     rounded, found = _coefficients(coefficient, width, rows, limbs), np.zeros((rows, width + 1))
     for j in range(rows):
         for i in range(width + (j == rows - 1)):
