@@ -171,7 +171,9 @@ def verdict(
         return "not converged", np.inf
     if np.any(error > 0.05 * np.abs(least)):
         return "another minimum", np.inf
-    ratio = np.min(info.error_bound / np.maximum(error, 1e-290))
+    # A parameter at its bound may have no error, and a bound of zero.
+    certain = (error == 0) & (info.error_bound == 0)
+    ratio = np.min(np.where(certain, np.inf, info.error_bound / np.maximum(error, 1e-290)))
     digits = float(np.min(info.digits)) / precision.digits
     return ("false" if ratio < 1 else "full" if digits > 0.9 else "partial"), float(ratio)
 

@@ -43,7 +43,7 @@ class Descent:
     def __init__(
         self, problems: Problems, x: Any, rows: Any, linear: list[int], damping: float
     ) -> None:
-        self._problems, self._xp, self.rows = problems, problems.xp, rows
+        self._problems, self._xp, self.rows = problems, problems.module_of(x), rows
         self._linear = linear
         xp, (n, batch) = self._xp, x.shape
         self._weights = xp.asarray([0.0 if j in linear else 1.0 for j in range(n)])
@@ -58,6 +58,16 @@ class Descent:
         finite = self._are_finite(self.r, self.jacobian)
         self.stopped = ~finite  # no step gains
         self.ready = finite & False  # for Newton's method
+
+    def at_home(self) -> Descent:
+        """Return a descent with arrays where the problems are."""
+        xp = self._problems.xp
+        if self._xp is xp:
+            return self
+        there = copy(self)
+        for name in _OF_PROBLEMS:
+            setattr(there, name, xp.asarray(getattr(self, name)))
+        return there
 
     def run(self, threshold: float, most: int) -> None:
         """Move each problem on until a step gains less than `threshold` of its sum, or none."""

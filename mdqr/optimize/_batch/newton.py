@@ -158,7 +158,8 @@ class Iteration:
         if is_last:
             ended = ended & self._are_simple(stage, step, error)
         self._active = ended
-        doubt = self._doubt(stage, error)
+        # The Jacobian is of the place before the last step.
+        doubt = self._doubt(stage, error + xp.abs(step.limbs[0]))
         return Minima(self._x, r, place.jacobian, error, doubt, self._sizes, noise.unit, ended)
 
     def _iterated(self, stage: _Stage, most: int, *, renews: bool) -> _Last:
@@ -203,13 +204,13 @@ class Iteration:
             put(name, getattr(last, name), rows, getattr(found, name))
         self._problems.rows = self._rows
 
-    def _doubt(self, stage: _Stage, error: Floats) -> Floats:
+    def _doubt(self, stage: _Stage, far: Floats) -> Floats:
         """Return norms of the errors of the columns of the Jacobians, ``(n, B)``."""
         hessian = self._hessian
         assert hessian is not None
         if not stage.is_last:
-            return error
-        reach = (error / self._sizes).max(axis=0)
+            return far
+        reach = (far / self._sizes).max(axis=0)
         wrong = self._wrong(stage, hessian.second) + hessian.turned * reach[:, None]
         return self._xp.sqrt((wrong * wrong).sum(axis=-1))
 

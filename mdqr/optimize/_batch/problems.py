@@ -12,12 +12,13 @@ import mdqr
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._precision import Precision
-from mdqr.optimize._batch.algebra import Floats
+from mdqr.optimize._batch.algebra import Floats, to_host
 from mdqr.optimize._model.doubles import Doubles, doubles_of
 from mdqr.optimize._model.noise import EXPECTED, GOLDEN, ORDER
 
 _TRIED = 8  # problems of which rounding errors are measured in each precision
 _SPREAD = 64.0  # what rounding errors of one function may differ by
+_FEW_DOUBLES = 2**18
 
 
 class Derivatives(NamedTuple):
@@ -72,16 +73,32 @@ class Problems:
         self.nfev = 0
         self.is_complex = False
         self.takes_doubles = False
+        self._here = self.xp is np  # doubles are in the memory of the host
+        self._pairs: tuple[Floats, Floats] | None = None
+
+    def module_of(self, x: Any) -> ModuleType:
+        """Return NumPy for its arrays, else the module of the arrays of the problems."""
+        return np if isinstance(x, np.ndarray) else self.xp
+
+    def doubles_of(self, x: MDArray) -> Floats:
+        """Return leading limbs where the function of doubles is evaluated."""
+        return to_host(x.limbs[0]) if self._here else x.limbs[0]
 
     def try_doubles(self, x: MDArray) -> None:
-        """Note if the function of `Doubles` has the values that it has in dd, at ``(n, B)``."""
-        xp = self.xp
+        """Note if the function of `Doubles` has the values that it has in dd, at ``(n, B)``.
+
+        Where these are few, the host evaluates it: a step takes a GPU longer.
+        """
         wanted = self._values(x[:, None, :, None], None, x.precision)
+        if not isinstance(wanted, MDArray):
+            return
+        self._here = self.xp is np or wanted.size * (1 + len(x)) <= _FEW_DOUBLES
+        xp = np if self._here else self.xp
         try:
-            found = self._values(Doubles(xp, x.limbs[0][:, None, :, None]), None, None)
+            found = self._values(Doubles(xp, self.doubles_of(x)[:, None, :, None]), None, None)
         except Exception:
             return
-        if not isinstance(found, Doubles) or not isinstance(wanted, MDArray):
+        if not isinstance(found, Doubles):
             return
         exact = doubles_of(xp, wanted)
         if found.shape != exact.shape or found.array.dtype != exact.dtype:
@@ -94,17 +111,18 @@ class Problems:
         return self.at(points) if isinstance(points, MDArray) else self._near(points)
 
     def _near(self, points: Floats) -> Floats:
-        found = self._values(Doubles(self.xp, points[..., None]), self.rows, None)
-        r = doubles_of(self.xp, self._residuals(found, self.rows, None))
+        xp = self.module_of(points)
+        found = self._values(Doubles(xp, points[..., None]), self.rows, None)
+        r = doubles_of(xp, self._residuals(found, self.rows, None))
         if r.dtype.kind == "c":
-            r = self.xp.concatenate([r.real, r.imag], axis=-1)
+            r = xp.concatenate([r.real, r.imag], axis=-1)
         return self._scaled(r)
 
     def _scaled(self, r: Any) -> Any:
         if self.scale is None:
             return r
-        scale = self.scale if self.rows is None else self.scale[self.rows]
-        return r * scale[:, None]
+        scale = to_host(self.scale) if isinstance(r, np.ndarray) else self.scale
+        return r * (scale if self.rows is None else scale[self.rows])[:, None]
 
     def at(self, points: MDArray) -> MDArray:
         """Return the residuals ``(k, B, m)`` at points ``(n, k, B)``."""
@@ -128,11 +146,10 @@ class Problems:
 
         They are of float64 where x is.
         """
-        index = np.arange(x.shape[0])
-        points = x[:, None] + self._units([(j,) for j in index]) * steps[:, None]
+        moved: list[tuple[int, ...]] = [(j,) for j in range(x.shape[0])]
+        points = x[:, None] + self._units(x, moved) * steps[:, None]
         values = self.residuals(points)
-        lengths = points[index, index + 1] - x
-        r = values[0]
+        lengths, r = (x + steps) - x, values[0]
         return Derivatives(r, _quotient(values[1:] - r, lengths, steps))
 
     def second(self, x: Any, r: Any, steps: Floats) -> tuple[Any, np.ndarray]:
@@ -141,24 +158,29 @@ class Problems:
         Steps are powers of two.
         """
         n = x.shape[0]
-        first, other = np.triu_indices(n)
-        both = list(zip(first.tolist(), other.tolist(), strict=True))
-        moves = self._units([*((j,) for j in range(n)), *both])[:, 1:] * steps[:, None]
+        pairs = np.triu_indices(n)
+        both = list(zip(*(index.tolist() for index in pairs), strict=True))
+        moves = self._units(x, [*((j,) for j in range(n)), *both])[:, 1:] * steps[:, None]
+        # Indices are copied to a GPU once.
+        xp = self.module_of(x)
+        if self._pairs is None or not isinstance(self._pairs[0], xp.ndarray):
+            self._pairs = xp.asarray(pairs[0]), xp.asarray(pairs[1])
+        first, other = self._pairs
         points = x[:, None] + moves
         values = self.residuals(points) - r
         single, double = values[:n], values[n:]
         product = steps[first] * steps[other]
         found = _times(double - single[first] - single[other], 1.0 / product)
-        return found, np.stack([first, other])
+        return found, np.stack(pairs)
 
-    def _units(self, moved: list[tuple[int, ...]]) -> Floats:
+    def _units(self, x: Any, moved: list[tuple[int, ...]]) -> Floats:
         """Return the numbers of moves by parameter, ``(n, 1 + k, 1)``; not at the first point."""
         n = 1 + max(max(each) for each in moved)
         counts = np.zeros((n, 1 + len(moved), 1))
         for place, each in enumerate(moved, start=1):
             for j in each:
                 counts[j, place] += 1.0
-        return self.xp.asarray(counts)
+        return self.module_of(x).asarray(counts)
 
     def see(self, noise: Noise) -> None:
         """Note rounding errors in dd that are larger than its eps."""

@@ -64,9 +64,10 @@ def _solved(problems: Problems, x0: MDArray, given: list[int] | None) -> Outcome
             descent.run(threshold, most)
             wanted = missing if rows is None else missing[rows]
             problems.rows = rows
-            point = mdqr.asarray(descent.x, precision=mdqr.dd)
-            found = Iteration(problems, point, descent.sizes, wanted).run()
-            outcome = _joined(problems, outcome, descent, found, rows)
+            there = descent.at_home()
+            point = mdqr.asarray(there.x, precision=mdqr.dd)
+            found = Iteration(problems, point, there.sizes, wanted).run()
+            outcome = _joined(problems, outcome, there, found, rows)
             missing = ~outcome.found
             if not bool(missing.any()):
                 return outcome
@@ -90,8 +91,9 @@ def _seen_in_dd(problems: Problems, outcome: Outcome, missing: Floats) -> Outcom
 
 def linear_parameters(problems: Problems, x0: MDArray) -> list[int]:
     """Return parameters in which all problems are jointly linear, by second differences."""
-    xp, n = problems.xp, x0.shape[0]
-    x: Any = x0.limbs[0] if problems.takes_doubles else x0
+    n = x0.shape[0]
+    x: Any = problems.doubles_of(x0) if problems.takes_doubles else x0
+    xp = problems.module_of(x)
     sizes = sizes_of(xp, x)
     unit, absolute = _errors_near(problems, x, sizes)
     steps = sizes * xp.exp2(xp.round(xp.log2(unit) / 3.0))
@@ -115,7 +117,7 @@ def linear_parameters(problems: Problems, x0: MDArray) -> list[int]:
 
 def _errors_near(problems: Problems, x: Any, sizes: Floats) -> tuple[Floats, Floats]:
     """Return rounding errors of the function: relative, ``(B,)``, and of residuals, ``(B, m)``."""
-    xp = problems.xp
+    xp = problems.module_of(x)
     if isinstance(x, MDArray):
         noise = problems.noise(x, sizes)
         problems.see(noise)
@@ -130,7 +132,7 @@ def _attempts(
 ) -> Iterator[tuple[Any, list[int]]]:
     """Yield starting points, in float64 or dd, and the parameters that are solved for."""
     if problems.takes_doubles:
-        yield x0.limbs[0], linear
+        yield problems.doubles_of(x0), linear
     if linear:
         yield x0, linear
     yield x0, []

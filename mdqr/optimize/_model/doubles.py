@@ -13,6 +13,7 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._core.answers import Answers
+from mdqr._limbs.device import host_block
 
 _FUNCTIONS = (
     *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "square"),
@@ -120,7 +121,7 @@ def doubles_of(xp: ModuleType, x: Any) -> Any:
         return x.array
     if isinstance(x, MDArray):
         leading = x.real.limbs[0] + 1j * x.imag.limbs[0] if x.is_complex else x.limbs[0]
-        return xp.asarray(leading)
+        return host_block(leading) if xp is np else xp.asarray(leading)
     if isinstance(x, (int, float, complex, np.number)):
         return complex(x) if isinstance(x, complex) else float(x)
     return xp.asarray(np.asarray(x, dtype=float)) if np.ndim(x) else float(x)

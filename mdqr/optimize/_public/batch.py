@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -176,9 +176,11 @@ def _result(
         r = r / problems.scale[:, None]
         jacobian = jacobian / problems.scale[:, None, None]
         doubt = doubt / problems.scale[:, None]
-    gradient = (jacobian.mT @ r[..., None])[..., 0].astype(p)
+    gradient = (jacobian.mT @ r[..., None])[..., 0]
     cost = (r[:, None] @ r[..., None])[:, 0, 0] * 0.5
-    found, x = to_host(outcome.found), outcome.x.T.astype(p)
+    exact = Linearised(jacobian, r, doubt)
+    x, r, jacobian, gradient, cost = _rounded((outcome.x.T, r, jacobian, gradient, cost), p)
+    found = to_host(outcome.found)
     near = np.abs(to_host(x.limbs[0]))
     bound = to_host(outcome.error).T + p.eps * near
     rows = r.shape[-1]
@@ -187,8 +189,8 @@ def _result(
         near.reshape((*shape, n)),
         bound.reshape((*shape, n)),
         Linearised(
-            jacobian.reshape((*shape, rows, n)),
-            r.reshape((*shape, rows)),
+            exact.jacobian.reshape((*shape, rows, n)),
+            exact.r.reshape((*shape, rows)),
             to_host(doubt).reshape((*shape, n)),
         ),
         found.reshape(shape),
@@ -200,9 +202,9 @@ def _result(
     status = status.reshape(shape)
     return OptimizeResult(
         x=x.reshape((*shape, n)),
-        cost=cost.astype(p).reshape(shape),
-        fun=_as_complex(problems, r, -1).astype(p).reshape((*shape, -1)),
-        jac=_as_complex(problems, jacobian, -2).astype(p).reshape((*shape, -1, n)),
+        cost=cost.reshape(shape),
+        fun=_as_complex(problems, r, -1).reshape((*shape, -1)),
+        jac=_as_complex(problems, jacobian, -2).reshape((*shape, -1, n)),
         grad=gradient.reshape((*shape, n)),
         optimality=np.abs(to_host(gradient.limbs[0])).max(axis=-1, initial=0.0).reshape(shape),
         active_mask=np.zeros((*shape, n), dtype=int),
@@ -213,6 +215,14 @@ def _result(
         message=message,
         info=info,
     )
+
+
+def _rounded(arrays: Sequence[MDArray], precision: Precision) -> list[MDArray]:
+    """Return arrays in a precision, by one call for all: there are few values and many calls."""
+    joined = mdqr.concatenate([a.reshape(-1) for a in arrays]).astype(precision)
+    ends = np.cumsum([a.size for a in arrays])
+    parts = mdqr.split(joined, ends[:-1].tolist())
+    return [part.reshape(a.shape) for part, a in zip(parts, arrays, strict=True)]
 
 
 def _ends(

@@ -9,7 +9,6 @@ import numpy as np
 
 import mdqr
 from mdqr._array.array import MDArray
-from mdqr._backend import for_block
 from mdqr._errors import warn_of_precision
 from mdqr._precision import Precision
 from mdqr.linalg._shared.first_calls import expect
@@ -48,28 +47,26 @@ class _DataSets:
     def __init__(self, x: Any, y: MDArray, sigma: MDArray | None, own_x: bool) -> None:
         self._parts = {"x": x, "y": y, "sigma": sigma}
         self._own = {"y", "sigma"} | ({"x"} if own_x else set())
-        self._xp = for_block(y.limbs).xp
-        self._held: dict[tuple[str, Precision | None], Any] = {}
+        self._held: dict[tuple[str, Any], Any] = {}
 
-    def part(self, name: str, rows: Any, precision: Precision | None) -> Any:
-        """Return a part of the problems `rows`, without a precision as `Doubles`."""
-        key = name, precision
+    def part(self, name: str, rows: Any, like: Any) -> Any:
+        """Return a part of the problems `rows`, of the kind and precision of an array."""
+        doubles = isinstance(like, Doubles)
+        key = name, like.xp.__name__ if doubles else like.precision
         if key not in self._held:
-            self._held[key] = self._made(self._parts[name], precision)
+            whole = self._parts[name]
+            if isinstance(whole, MDArray) and doubles:
+                whole = Doubles(like.xp, doubles_of(like.xp, whole))
+            elif isinstance(whole, MDArray):
+                whole = whole.astype(like.precision)
+            self._held[key] = whole
         found = self._held[key]
         return found if rows is None or name not in self._own else found[rows]
 
-    def _made(self, whole: Any, precision: Precision | None) -> Any:
-        if not isinstance(whole, MDArray):
-            return whole
-        if precision is None:
-            return Doubles(self._xp, doubles_of(self._xp, whole))
-        return whole.astype(precision)
-
-    def residuals(self, values: Any, rows: Any, precision: Precision | None) -> Any:
+    def residuals(self, values: Any, rows: Any, _: Precision | None) -> Any:
         """Return the weighted residuals of values ``(k, B, m)``."""
-        r = values - self.part("y", rows, precision)
-        return r if self._parts["sigma"] is None else r / self.part("sigma", rows, precision)
+        r = values - self.part("y", rows, values)
+        return r if self._parts["sigma"] is None else r / self.part("sigma", rows, values)
 
 
 def fit_curves(
@@ -105,7 +102,7 @@ def fit_curves(
     data = _DataSets(x, y.reshape(-1, m), _deviations(name, sigma, y), own)
     result = fitted(
         name,
-        lambda b, rows, p: f(data.part("x", rows, p), *b),
+        lambda b, rows, p: f(data.part("x", rows, b), *b),
         data.residuals,
         start,
         precision,
