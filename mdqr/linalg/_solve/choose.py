@@ -19,7 +19,7 @@ _METHODS = ("auto", "householder", "refine")
 
 
 def check_method(function: str, method: str, *, proof: str | None) -> None:
-    """Raise ValueError for a method that is unknown, or has not the bounds that `proof` wants."""
+    """Raise ValueError for a method that is unknown, or has not the bounds for `proof`."""
     if method not in _METHODS:
         raise ValueError(
             f'{function}: method must be "auto", "householder" or "refine"; got {method!r}'

@@ -34,7 +34,7 @@ from mdqr.linalg._shared.operands import (
     trim,
 )
 from mdqr.linalg._shared.tolerance import one_tolerance
-from mdqr.linalg._solve.answer import moduli
+from mdqr.linalg._solve.answer import Answer, moduli
 from mdqr.linalg._solve.choose import check_method, choose
 from mdqr.linalg._solve.data_error import (
     NAMES,
@@ -286,7 +286,8 @@ def lstsq(
             "lstsq: digits chooses a precision for full rank; give it without precision and rcond"
         )
     result = in_least_precision("lstsq", digits, partial(solve, for_digits=True))
-    _warn_if_deficient(LSTSQ, result.info._fit)
+    fit = result.info._fit
+    _warn_if_deficient(LSTSQ, fit.answer, fit.inputs)
     return result
 
 
@@ -339,11 +340,7 @@ def solved_for(
             eps = min(eps, 2.0 * relative_error(inputs.blocks[0], errors.a, inputs.is_complex))
         least = None if max_condition is None else 1.0 / max_condition
         request = _Request(caller, inputs, is_vector, errors, eps, least, weights, report, checks)
-        fit = _fit(request, method, verified=verified, at_any_cost=for_digits)
-        if not for_digits:
-            _warn_if_deficient(caller, fit)
-            fit.answer.warn(is_vector=is_vector)
-        return _result(fit, batched)
+        return _result(_fit(request, method, verified=verified, for_digits=for_digits), batched)
 
 
 class _Request(NamedTuple):
@@ -441,7 +438,7 @@ def _by_rank(
     return LstsqResult(x, residuals, rank if batched else int(rank), info)
 
 
-def _fit(request: _Request, method: str, *, verified: bool, at_any_cost: bool) -> Fit:
+def _fit(request: _Request, method: str, *, verified: bool, for_digits: bool) -> Fit:
     """Solve by one kernel call, or else by the first solver that shows all digits."""
     inputs, is_vector, errors = request.inputs, request.is_vector, request.errors
     known = None
@@ -453,16 +450,18 @@ def _fit(request: _Request, method: str, *, verified: bool, at_any_cost: bool) -
         known = known.apart()
         return Fit(known.inputs, known, None, is_vector, known.size, errors, None)
     problem, positive = _problem(request)
-    found = choose(problem, method, known=known, verified=verified, at_any_cost=at_any_cost)
+    found = choose(problem, method, known=known, verified=verified, at_any_cost=for_digits)
+    if not for_digits:
+        _warn_if_deficient(request.caller, found, inputs)
+        found.warn(is_vector=is_vector)
     size = moduli(found.x, inputs.is_complex)
     constant = has_constant(problem.inputs.blocks[0], inputs.kind, positive, request.checks)
     request.checks.settle()
     return Fit(problem.inputs, found, positive, is_vector, size, errors, constant)
 
 
-def _warn_if_deficient(caller: Caller, fit: Fit) -> None:
-    n = min(fit.inputs.shape(0)[-2:])
-    _rank.warn_if_deficient(caller, fit.answer.rank, n, fit.inputs)
+def _warn_if_deficient(caller: Caller, found: Answer, inputs: Inputs) -> None:
+    _rank.warn_if_deficient(caller, found.rank, min(inputs.shape(0)[-2:]), inputs)
 
 
 def _problem(request: _Request) -> tuple[Problem, Block | None]:
