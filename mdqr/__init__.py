@@ -317,6 +317,7 @@ _LAZY = (
     "fft",
     "linalg",
     "optimize",
+    "pandas",
     "plot",
     "quadrature",
     "series",
