@@ -107,7 +107,6 @@ OTHER_PACKAGES = {
     "hypothesis": "the strategies of mdqr.testing",
     "matplotlib": "mdqr[plot]",
     "mpmath": "`import mdqr` does not wait for it",
-    "pandas": "mdqr.pandas, whose columns are those of pandas",
     "scipy": "mdqr.sparse, whose operands are SciPy's",
     "sympy": "mdqr[series]",
     "tqdm": "`import mdqr` and short commands do not wait for it",
