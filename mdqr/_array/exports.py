@@ -127,8 +127,8 @@ class Exports:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """Return the float64 or complex128 values of precision d, a view if real, for NumPy.
 
-        Matplotlib, which draws no more digits than these, gets those of every precision, and
-        `object` asks for 0-d arrays.
+        Matplotlib, which draws no more digits than these, gets them for every precision, and
+        `object` gets 0-d arrays.
 
         Raises
         ------
@@ -215,7 +215,7 @@ class Exports:
 
 
 def _is_harmless() -> bool:
-    """Return whether it is Matplotlib that asks NumPy for an array, or pandas, for NaN alone."""
+    """Return True for a call by Matplotlib, or by pandas, which looks for NaN alone."""
     frame = sys._getframe(1).f_back
     while frame is not None and package_of(frame) == "numpy":
         frame = frame.f_back

@@ -91,7 +91,7 @@ def missing(name: str) -> str:
 
 
 def check_for_pandas(precision: Precision, frame: FrameType | None) -> None:
-    """Raise TypeError where a statistic of pandas asks for float64: those of `astype` may.
+    """Raise TypeError in a statistic of pandas that takes float64; `astype` may.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ _FORMATS = ("db", "ma", "ri")
 @experimental
 @pickled_fields
 class TouchstoneData(NamedTuple):
-    """What a Touchstone file has.
+    """The contents of a Touchstone file.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ def read_touchstone(
         ``(frequencies, parameters, kind, resistance)``. Numbers as real and imaginary part ("RI")
         have an error of at most half a unit in the last place of the last limb; as magnitude and
         angle ("MA") at most ``(16 + abs(angle) / 50) * eps`` of the magnitude; in decibels ("DB")
-        ``abs(dB) / 8 * eps`` more. Noise parameters behind a file of two ports are left out.
+        ``abs(dB) / 8 * eps`` more. Noise parameters behind a file of two ports are not read.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def read_touchstone(
     Notes
     -----
     *Touchstone File Format Specification*, EIA/IBIS Open Forum, version 1.1, describes the format.
-    Of two ports the order is that of version 1: S11, S21, S12, S22.
+    Two ports have the order S11, S21, S12, S22.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def _ports(name: str) -> int:
     stem = re.sub(r"\.(gz|bz2|xz)$", "", os.path.basename(name), flags=re.IGNORECASE)
     found = re.search(r"\.[sygzh](\d+)p$", stem, flags=re.IGNORECASE)
     if found is None:
-        raise ValueError(f"{name}: the name does not tell the number of ports; give ports=")
+        raise ValueError(f"{name}: the name does not have the number of ports; give ports=")
     return int(found[1])
 
 
@@ -169,7 +169,7 @@ def _options(words: list[str], place: str) -> tuple[str, str, str, str]:
 def _records(
     rows: list[tuple[int, list[str]]], width: int, ports: int, name: str
 ) -> tuple[list[str], list[int]]:
-    """Return the words of all frequencies, and their lines; those of three ports or more wrap."""
+    """Return the words of all frequencies, and their lines; with three ports or more these wrap."""
     words: list[str] = []
     places: list[int] = []
     size = 0

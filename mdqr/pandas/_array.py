@@ -282,7 +282,7 @@ class MDExtensionArray(ExtensionArray):
         Parameters
         ----------
         dtype : dtype, optional
-            Other types than `object` are those of precision d alone; `astype(float)` rounds.
+            Types other than `object` are for precision d alone; `astype(float)` rounds.
         copy : bool, optional
             As pandas'; without an effect.
         na_value : object, optional

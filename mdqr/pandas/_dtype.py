@@ -102,7 +102,7 @@ class MDDtype(ExtensionDtype):
         return MDExtensionArray
 
     def _get_common_dtype(self, dtypes: list[Any]) -> Any:
-        """Return the highest precision, also beside NumPy's integers and floats; else None."""
+        """Return the highest precision, also with NumPy's integers and floats; else None."""
         kinds = (isinstance(x, MDDtype) or getattr(x, "kind", "O") in "iufb" for x in dtypes)
         if not all(kinds):
             return None

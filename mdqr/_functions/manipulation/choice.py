@@ -109,7 +109,7 @@ def choose(a: Any, choices: Sequence[Any], /) -> MDArray:
     Raises
     ------
     ValueError
-        If there is no such array, or the shapes do not broadcast.
+        If a number is below 0 or too large, or the shapes do not broadcast.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], /, *args: Any, **k
     funclist : sequence of callable or array_like
         As many functions or values, or one more, which counts where no mask is true.
     *args, **kw
-        What functions get besides.
+        Further arguments of the functions.
 
     Returns
     -------
@@ -231,7 +231,7 @@ def apply_along_axis(
     arr : MDArray
         The values.
     *args, **kwargs
-        What the function gets besides.
+        Further arguments of the function.
 
     Returns
     -------
