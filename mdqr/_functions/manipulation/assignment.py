@@ -179,7 +179,7 @@ def _put(name: str, a: Any, mask: Any, values: Any, turn: Any) -> None:
     if chosen.size != given.size:
         raise ValueError(f"{name} needs a mask for {given.size} values; got {chosen.size}")
     (places,) = np.nonzero(chosen)
-    ops = promote(values, precision=given.precision)
+    ops = promote(values, given, precision=given.precision)
     flat = ops.wrap(ops.full_blocks()[0]).ravel()
     if not places.size:
         return

@@ -9,13 +9,13 @@ import numpy as np
 
 from mdqr._core.axes import counted_axis
 from mdqr._core.base import ArrayBase
-from mdqr._core.promotion import promote
+from mdqr._core.promotion import common_shape, promote
 from mdqr._docstrings import documented
 from mdqr._functions import comparison, filled
 from mdqr._functions.manipulation.axes import along, moveaxis, operand
 from mdqr._functions.manipulation.parts import on_host
 from mdqr._functions.manipulation.selection import nonzero, take_along_axis
-from mdqr._functions.manipulation.shapes import atleast_1d, broadcast_arrays
+from mdqr._functions.manipulation.shapes import atleast_1d, broadcast_to
 from mdqr._functions.sequences import stack
 from mdqr._limbs import planes
 
@@ -122,10 +122,10 @@ def choose(a: Any, choices: Sequence[Any], /) -> MDArray:
         raise ValueError(f"choose needs integers; got an array of dtype {numbers.dtype}")
     if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(choices):
         raise ValueError(f"choose has {len(choices)} choices; got a number beyond them")
-    zero = np.zeros(numbers.shape)
-    *broadcast, _ = broadcast_arrays(*_alike(choices), zero)
-    shape = broadcast[0].shape
-    return take_along_axis(stack(broadcast), np.broadcast_to(numbers, shape)[None], 0)[0]
+    arrays = _alike(choices)
+    shape = common_shape([numbers.shape, *(x.shape for x in arrays)])
+    stacked = stack([broadcast_to(x, shape) for x in arrays])
+    return take_along_axis(stacked, np.broadcast_to(numbers, shape)[None], 0)[0]
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], /, default: Any = 0) -> MDArray:
