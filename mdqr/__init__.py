@@ -248,8 +248,9 @@ from mdqr._functions.statistics.running import cumprod, cumsum, cumulative_prod,
 from mdqr._io.files import load, loadz, save, savez
 from mdqr._io.format import printoptions
 from mdqr._io.loadtxt import loadtxt
-from mdqr._io.matrix_market import mmread
+from mdqr._io.matrix_market import mmread, mmwrite
 from mdqr._io.savetxt import savetxt
+from mdqr._io.touchstone import TouchstoneData, read_touchstone
 from mdqr._precision import Precision, d, dd, od, precision_for_digits, qd
 
 # NumPy has these under two names.
@@ -262,13 +263,13 @@ degrees, radians = rad2deg, deg2rad
 fix, float_power, mod, true_divide = trunc, power, remainder, divide
 newaxis = None
 
-__all__ = ["DataPrecisionWarning", "MDArray", "Precision", "PrecisionWarning", "abs", "absolute"]
-__all__ += ["acos", "acosh", "add", "all", "allclose", "amax", "amin", "angle", "any", "append"]
-__all__ += ["apply_along_axis", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan"]
-__all__ += ["arctan2", "arctanh", "argmax", "argmin", "argpartition", "argsort", "argwhere"]
-__all__ += ["around", "array", "array_api", "array_equal", "array_equiv", "array_split"]
-__all__ += ["asarray", "asin", "asinh", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d"]
-__all__ += ["atleast_3d", "average", "bartlett", "bincount", "blackman", "block"]
+__all__ = ["DataPrecisionWarning", "MDArray", "Precision", "PrecisionWarning", "TouchstoneData"]
+__all__ += ["abs", "absolute", "acos", "acosh", "add", "all", "allclose", "amax", "amin", "angle"]
+__all__ += ["any", "append", "apply_along_axis", "arange", "arccos", "arccosh", "arcsin"]
+__all__ += ["arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argpartition"]
+__all__ += ["argsort", "argwhere", "around", "array", "array_api", "array_equal", "array_equiv"]
+__all__ += ["array_split", "asarray", "asin", "asinh", "atan", "atan2", "atanh", "atleast_1d"]
+__all__ += ["atleast_2d", "atleast_3d", "average", "bartlett", "bincount", "blackman", "block"]
 __all__ += ["broadcast_arrays", "broadcast_to", "cbrt", "ceil", "choose", "clip", "column_stack"]
 __all__ += ["compress", "concat", "concatenate", "config", "conj", "conjugate", "convolve"]
 __all__ += ["copy", "copysign", "corrcoef", "correlate", "cos", "cosh", "cospi", "count_nonzero"]
@@ -280,15 +281,15 @@ __all__ += ["expm1", "extract", "eye", "fill_diagonal", "finfo", "fix", "flatnon
 __all__ += ["fliplr", "flipud", "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod"]
 __all__ += ["frexp", "from_limbs", "full", "full_like", "gamma", "geomspace", "gradient"]
 __all__ += ["greater", "greater_equal", "hamming", "hanning", "heaviside", "histogram"]
-__all__ += ["histogram2d", "histogram_bin_edges", "histogramdd", "hsplit", "hstack", "hypot"]
+__all__ = ["histogram2d", "histogram_bin_edges", "histogramdd", "hsplit", "hstack", "hypot"]
 __all__ += ["i0", "identity", "imag", "inf", "inner", "insert", "interp", "intersect1d"]
 __all__ += ["isclose", "iscomplex", "iscomplexobj", "isfinite", "isin", "isinf", "isnan"]
 __all__ += ["isneginf", "isposinf", "isreal", "isrealobj", "kaiser", "kron", "ldexp", "less"]
 __all__ += ["less_equal", "lexsort", "lgamma", "linalg", "linspace", "load", "loadtxt", "loadz"]
 __all__ += ["log", "log1p", "log2", "log10", "logaddexp", "logaddexp2", "logical_and"]
 __all__ += ["logical_not", "logical_or", "logical_xor", "logspace", "matmul", "matrix_transpose"]
-__all__ += ["max", "maximum", "mean", "median", "meshgrid", "min", "minimum", "mmread", "mod"]
-__all__ += ["modf", "moveaxis", "multiply", "nan", "nan_to_num", "nanargmax", "nanargmin"]
+__all__ += ["max", "maximum", "mean", "median", "meshgrid", "min", "minimum", "mmread", "mmwrite"]
+__all__ += ["mod", "modf", "moveaxis", "multiply", "nan", "nan_to_num", "nanargmax", "nanargmin"]
 __all__ += ["nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin"]
 __all__ += ["nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "negative"]
 __all__ += ["newaxis", "nextafter", "nonzero", "not_equal", "od", "ones", "ones_like", "outer"]
@@ -296,15 +297,16 @@ __all__ += ["pad", "partition", "percentile", "permute_dims", "pi", "piecewise",
 __all__ += ["polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub"]
 __all__ += ["polyval", "pow", "power", "precision_for_digits", "printoptions", "prod", "ptp"]
 __all__ += ["put", "put_along_axis", "putmask", "qd", "quantile", "rad2deg", "radians", "random"]
-__all__ += ["ravel", "real", "reciprocal", "remainder", "repeat", "reshape", "resize", "rint"]
-__all__ += ["roll", "rot90", "round", "save", "savetxt", "savez", "searchsorted", "select"]
-__all__ += ["setdiff1d", "setxor1d", "sign", "signbit", "sin", "sinc", "sinh", "sinpi", "sort"]
-__all__ += ["sort_complex", "spacing", "split", "sqrt", "square", "squeeze", "stack", "std"]
-__all__ += ["subtract", "sum", "swapaxes", "take", "take_along_axis", "tan", "tanh", "tensorcore"]
-__all__ += ["tensordot", "testing", "tile", "trace", "transpose", "trapezoid", "tri", "tril"]
-__all__ += ["trim_zeros", "triu", "true_divide", "trunc", "union1d", "unique", "unique_all"]
-__all__ += ["unique_counts", "unique_inverse", "unique_values", "unstack", "unwrap", "vander"]
-__all__ += ["var", "vdot", "vecdot", "vsplit", "vstack", "where", "zeros", "zeros_like"]
+__all__ += ["ravel", "read_touchstone", "real", "reciprocal", "remainder", "repeat", "reshape"]
+__all__ += ["resize", "rint", "roll", "rot90", "round", "save", "savetxt", "savez"]
+__all__ += ["searchsorted", "select", "setdiff1d", "setxor1d", "sign", "signbit", "sin", "sinc"]
+__all__ += ["sinh", "sinpi", "sort", "sort_complex", "spacing", "split", "sqrt", "square"]
+__all__ += ["squeeze", "stack", "std", "subtract", "sum", "swapaxes", "take", "take_along_axis"]
+__all__ += ["tan", "tanh", "tensorcore", "tensordot", "testing", "tile", "trace", "transpose"]
+__all__ += ["trapezoid", "tri", "tril", "trim_zeros", "triu", "true_divide", "trunc", "union1d"]
+__all__ += ["unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack"]
+__all__ += ["unwrap", "vander", "var", "vdot", "vecdot", "vsplit", "vstack", "where", "zeros"]
+__all__ += ["zeros_like"]
 
 if TYPE_CHECKING:
     from mdqr import array_api, config, linalg, tensorcore, testing
@@ -318,6 +320,7 @@ _LAZY = (
     "fft",
     "linalg",
     "optimize",
+    "pandas",
     "plot",
     "quadrature",
     "series",

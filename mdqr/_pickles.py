@@ -28,6 +28,7 @@ KINDS = {
     "PrecisionWarning": "mdqr._errors",
     "DataPrecisionWarning": "mdqr._errors",
     "FInfo": "mdqr._core.dtypes",
+    "TouchstoneData": "mdqr._io.touchstone",
     "UniqueAllResult": "mdqr._functions.ordering.sets",
     "UniqueCountsResult": "mdqr._functions.ordering.sets",
     "UniqueInverseResult": "mdqr._functions.ordering.sets",

@@ -127,7 +127,8 @@ class Exports:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """Return the float64 or complex128 values of precision d, a view if real, for NumPy.
 
-        Matplotlib, which draws no more digits than these, gets those of every precision.
+        Matplotlib, which draws no more digits than these, gets them for every precision, and
+        `object` gets 0-d arrays.
 
         Raises
         ------
@@ -136,7 +137,9 @@ class Exports:
         ValueError
             If `copy` is False and a copy is needed.
         """
-        if self._precision.limbs > 1 and not _is_drawn():
+        if dtype is not None and np.dtype(dtype) == object and copy is not False:
+            return self._objects()
+        if self._precision.limbs > 1 and not _is_harmless():
             raise TypeError(refused(self._precision))
         if not isinstance(self._block, np.ndarray):
             raise TypeError(
@@ -151,6 +154,14 @@ class Exports:
             raise ValueError("the values are rounded, so that NumPy needs a copy of them")
         values = self.to_numpy() if is_new else self._block[0, ...]
         return np.array(values, dtype=dtype, copy=None if is_new else copy)
+
+    def _objects(self) -> np.ndarray:
+        """Return an array of objects, which are 0-d arrays: nothing is rounded."""
+        array = cast("MDArray", self)
+        found = np.empty(array.shape, dtype=object)
+        for place in np.ndindex(array.shape):
+            found[place] = array[place] if place else array
+        return found
 
     def __dlpack__(self, **options: Any) -> Any:
         """Return a DLPack capsule of real values of precision d.
@@ -203,9 +214,11 @@ class Exports:
         return html_array(cast("MDArray", self))
 
 
-def _is_drawn() -> bool:
-    """Return whether it is Matplotlib that asks NumPy for an array."""
+def _is_harmless() -> bool:
+    """Return True for a call by Matplotlib, or by pandas, which looks for NaN alone."""
     frame = sys._getframe(1).f_back
     while frame is not None and package_of(frame) == "numpy":
         frame = frame.f_back
+    if frame is not None and frame.f_globals.get("__name__") == "pandas.core.dtypes.missing":
+        return True
     return package_of(frame) in ("matplotlib", "mpl_toolkits")

@@ -183,7 +183,7 @@ class FlatView:
     def __setitem__(self, key: Any, values: Any) -> None:
         array = self._array
         places = np.arange(array.size)[key.get() if is_cuda_array(key) else key]
-        given = promote(values, precision=array.precision)
+        given = promote(values, array, precision=array.precision)
         flat = given.wrap(given.full_blocks()[0]).ravel()
         if not places.size or (places.ndim and not flat.size):
             return

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from mdqr._array import protocols
-from mdqr._array.refusals import ROUNDING, rounded_by_pandas
+from mdqr._array.refusals import check_for_pandas
 from mdqr._array.tables import matmul
 from mdqr._backend.host import values
+from mdqr._convert.array_like import is_column
 from mdqr._core.promotion import arithmetic, is_operand
 from mdqr._functions import comparison, elementwise, power, rounding
 from mdqr._io.format_spec import format_scalar
@@ -199,8 +200,8 @@ class Operators:
         return bool(planes.nonzero(array.limbs, array.is_complex))
 
     def __float__(self) -> float:
-        if sys._getframe(1).f_globals.get("__name__") in ROUNDING:
-            raise TypeError(rounded_by_pandas(cast("MDArray", self).precision))
+        if sys._getframe(1).f_globals.get("__name__", "")[:7] == "pandas.":
+            check_for_pandas(cast("MDArray", self).precision, sys._getframe(1))
         block = cast("MDArray", self)._block
         if block.ndim == 1 and isinstance(block, np.ndarray):  # one real value
             first, *rest = block.tolist()
@@ -212,8 +213,8 @@ class Operators:
         return float(self._single_real("float").to_numpy().item())
 
     def __complex__(self) -> complex:
-        if sys._getframe(1).f_globals.get("__name__") in ROUNDING:
-            raise TypeError(rounded_by_pandas(cast("MDArray", self).precision))
+        if sys._getframe(1).f_globals.get("__name__", "")[:7] == "pandas.":
+            check_for_pandas(cast("MDArray", self).precision, sys._getframe(1))
         return complex(self._single("complex", "a.to_numpy()").to_numpy().item())
 
     def __int__(self) -> int:
@@ -279,10 +280,20 @@ class Operators:
     # -- dispatch --------------------------------------------------------------------------------
 
     def _forward(self, function: Function, other: Any) -> Any:
+        if is_column(other):
+            return self._of_columns(function, other)
         return function(self, arithmetic(other)) if is_operand(other) else NotImplemented
 
     def _reflected(self, function: Function, other: Any) -> Any:
+        if is_column(other):
+            return self._of_columns(lambda x, y: function(y, x), other)
         return function(arithmetic(other), self) if is_operand(other) else NotImplemented
+
+    def _of_columns(self, function: Function, other: Any) -> Any:
+        """Return the column of an operation with one of `mdqr.pandas`, or the frame of several."""
+        if hasattr(other, "columns"):
+            return other.apply(lambda column: self._of_columns(function, column))
+        return getattr(other, "array", other).answered(self, function, other)
 
     def _in_place(self, op: str, other: Any) -> Any:
         array, found = cast("MDArray", self), values.operate(op, self, other)

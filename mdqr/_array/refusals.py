@@ -34,8 +34,9 @@ _NAMED = ("numpy", "pandas", "scipy", "sklearn", "xarray", "_pytest")
 _AROUND = ("wrapper", "wrapped", "inner", "inner_f", "call", "func", "f", "fun")
 
 
-# Parts of pandas that take `float` of each value of a column of objects, for means and deviations.
-ROUNDING = frozenset({"pandas.core.nanops", "pandas.core.groupby.ops"})
+# Parts of pandas, and functions, that take `float` of each value of a column of objects.
+_ROUNDING = ("pandas.core.nanops", "pandas.core.groupby.ops", "pandas.core.window")
+_ROUNDED = frozenset({"corr", "cov", "corrwith", "autocorr", "interpolate", "cut", "qcut"})
 
 # Functions of `scipy.optimize` that have another name here.
 _FITS = {"leastsq": "least_squares", "fsolve": "root"}
@@ -89,11 +90,29 @@ def missing(name: str) -> str:
     )
 
 
+def check_for_pandas(precision: Precision, frame: FrameType | None) -> None:
+    """Raise TypeError in a statistic of pandas that takes float64; `astype` may.
+
+    Parameters
+    ----------
+    precision : Precision
+        The precision of the values.
+    frame : frame
+        The caller of the conversion, of pandas.
+    """
+    while frame is not None and package_of(frame) == "pandas":
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.startswith(_ROUNDING) or frame.f_code.co_name in _ROUNDED:
+            raise TypeError(rounded_by_pandas(precision))
+        frame = frame.f_back
+
+
 def rounded_by_pandas(precision: Precision) -> str:
     """Return the message for statistics that pandas forms of float64."""
     return (
         f"pandas would round the MDArrays of precision {precision} in a column to float64; "
-        "mdqr.array(column).mean() and its like keep the digits, column.astype(float) rounds"
+        "mdqr.array(column).mean() and its like keep the digits, as do columns of the type "
+        f"'mdqr[{precision}]' of mdqr.pandas; column.astype(float) rounds"
     )
 
 

@@ -35,6 +35,7 @@ class Layout:
     encoding: str = "utf-8"
     thousands: str | None = None
     widths: Sequence[int] | None = None
+    max_rows: int | None = None
 
     @property
     def form(self) -> Form:
@@ -46,6 +47,7 @@ class Layout:
             decimal=self.decimal,
             thousands=self.thousands,
             widths=self.widths,
+            max_rows=self.max_rows,
             encoding=self.encoding,
             advice=Advice(
                 "leave out --no-header",

@@ -57,6 +57,12 @@ def add_layout(group: argparse._ArgumentGroup) -> None:
         help="lines to skip at the beginning, before the header",
     )
     group.add_argument(
+        "--max-rows",
+        metavar="COUNT",
+        type=_count,
+        help="how many rows to read at most, behind the header; default: all",
+    )
+    group.add_argument(
         "--comments",
         metavar="TEXT",
         type=_text,
@@ -184,6 +190,7 @@ def layout_of(options: argparse.Namespace) -> Layout:
         options.encoding,
         options.thousands,
         options.widths,
+        options.max_rows,
     )
 
 

@@ -48,6 +48,8 @@ def plain(x: Any) -> Any:
             f"a {type(x).__name__} of Dask is not gathered into one array without a word: "
             "mdqr.distributed takes it chunk by chunk (lstsq, qr, factor); x.compute() gathers it"
         )
+    if hasattr(type(held := getattr(x, "array", x)), "__mdqr_column__"):
+        return held.mdarray
     if has_values(x):
         return _by_columns(x) if _is_mixed(x) else _entries(x)
     if isinstance(x, UserString):
@@ -172,6 +174,14 @@ def is_frame(x: object) -> bool:
     return hasattr(type(x), "__pandas_priority__")
 
 
+def is_column(x: Any) -> bool:
+    """Return whether `x` is of pandas and holds arrays of mdqr alone; see `mdqr.pandas`."""
+    if not (is_frame(x) and hasattr(x, "isna")):  # not one of mdqr
+        return False
+    kinds = x.dtypes if hasattr(x, "columns") else [x.dtype]
+    return len(kinds) > 0 and all(hasattr(kind, "precision") for kind in kinds)
+
+
 def _is_rational(x: object) -> bool:
     """Return whether `x` says that it is an integer or a rational."""
     kind = type(x)
@@ -211,7 +221,7 @@ def _refuse_missing(x: Any) -> None:
     if count is not None:  # of polars or Arrow
         by = "fill_null" if np.any(np.asarray(count() if callable(count) else count)) else ""
     elif callable(missing) and not isinstance(getattr(x, "dtype", None), np.dtype):
-        by = "fillna" if np.any(missing()) else ""
+        by = "fillna" if np.any(missing()) and not is_column(x) else ""
     if by:
         raise TypeError(f"a column has places without a value; fill them with x.{by}(value)")
 

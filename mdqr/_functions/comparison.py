@@ -394,7 +394,7 @@ def array_equiv(a1: Any, a2: Any, /) -> bool:
         common_shape([_exact_operand(x).shape for x in (a1, a2)])
     except ValueError:
         return False
-    return bool(np.all(equal(a1, a2)))
+    return bool(equal(a1, a2).all())
 
 
 def _same(left: MDArray, right: MDArray, equal_nan: bool) -> Any:

@@ -33,6 +33,7 @@ MODULES = (
     *(
         "mdqr.linalg",
         "mdqr.optimize",
+        "mdqr.pandas",
         "mdqr.plot",
         "mdqr.approx",
         "mdqr.fft",
@@ -82,9 +83,15 @@ def _class(path: str, kind: type) -> Iterator[str]:
         yield path + _signature(kind)
     noted = (name for each in kind.__mro__ for name in inspect.get_annotations(each))
     there = (name for name in dir(kind) if hasattr(kind, name))  # others only raise an error
-    for name in sorted({*there, *noted} - _COMMON - {*fields}):
+    own = {name for each in kind.__mro__ if _is_ours(each) for name in vars(each)}
+    theirs = {name for each in kind.__mro__ if not _is_ours(each) for name in vars(each)} - own
+    for name in sorted({*there, *noted} - _COMMON - {*fields} - theirs):
         if name[0] != "_":
             yield f"{path}.{name}{_member(inspect.getattr_static(kind, name, None))}"
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] in ("mdqr", "builtins", "typing", "numpy")
 
 
 def _member(member: Any) -> str:

@@ -25,7 +25,10 @@ REFUSED = {
     "savez": (lambda: np.savez("x", A), r"mdqr\.savez\(file, a\) keeps all digits"),
     "savetxt": (lambda: np.savetxt("x", A), r"mdqr\.savetxt\(file, a\) keeps all digits"),
     "array2string": (lambda: np.array2string(A), "mdqr.printoptions.*to_strings"),
-    "unwrap": (lambda: np.unwrap(A), r"numpy\.unwrap\(a\.to_numpy\(\)\) computes"),
+    "common_type": (
+        lambda: np.common_type(A),
+        r"numpy\.common_type\(a\.to_numpy\(\)\) computes",
+    ),
     "float": (
         lambda: A.astype(float),
         r"a\.astype\(float64\) would leave.*a\.to_numpy\(\) returns",

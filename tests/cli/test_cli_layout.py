@@ -191,6 +191,7 @@ def test_a_zero_is_said_to_be_small(run, tmp_path):
             "--delimiter ; --decimal , --thousands .",
         ),
         ("#x,y\n1000.5,2\n2000,3\n3,5\n", ""),
+        ("x,y\n1000.5,2\n2000,3\n3,5\n4,none\n", "--max-rows 3"),
         ("% by hand\n     x y\n1000.52\n2000. 3\n3     5\n", "--widths 6,2"),
     ],
 )

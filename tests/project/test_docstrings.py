@@ -19,6 +19,7 @@ MODULES += [
     "mdqr.quadrature",
     "mdqr.random",
     "mdqr.sparse",
+    "mdqr.pandas",
     "mdqr.tensorcore",
     "mdqr.testing",
 ]

@@ -26,6 +26,7 @@ MODULES = {
         "mdqr.approx",
         "mdqr.fft",
         "mdqr.sparse",
+        "mdqr.pandas",
         "mdqr.distributed",
         "mdqr.tensorcore",
         "mdqr.plot",
@@ -60,6 +61,7 @@ PROMISED = {
     "mdqr.series.plot": "coefficients domb_sykes poles convergence",
     "mdqr.approx": "AAA BarycentricInterpolator MinimaxPolynomial minimax",
     "mdqr.sparse": "matmul solve lstsq",
+    "mdqr.pandas": "MDDtype MDExtensionArray",
     "mdqr.fft": """
         fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn
         fftfreq rfftfreq fftshift ifftshift error_bound
@@ -119,6 +121,7 @@ def test_dir_shows_the_public_names():
         "fft",
         "linalg",
         "optimize",
+        "pandas",
         "plot",
         "quadrature",
         "series",

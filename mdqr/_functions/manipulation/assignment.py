@@ -94,7 +94,7 @@ def put_along_axis(arr: MDArray, indices: Any, values: Any, /, axis: int | None)
 
 @documented(_TARGET)
 def putmask(a: MDArray, mask: Any, values: Any, /) -> None:
-    """Write values where a mask is true: those of the same places, repeated if they are fewer.
+    """Write the values of the same places where a mask is true, repeated if they are fewer.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def putmask(a: MDArray, mask: Any, values: Any, /) -> None:
     Raises
     ------
     ValueError
-        If the mask has another size, or there are no values.
+        If the mask has another size, or `values` is empty.
 
     >>> a = mdqr.arange(4, precision=mdqr.qd)
     >>> mdqr.putmask(a, a > 1, [7.0, 8.0])
@@ -130,7 +130,7 @@ def place(arr: MDArray, mask: Any, vals: Any, /) -> None:
     Raises
     ------
     ValueError
-        If the mask has another size, or there are no values.
+        If the mask has another size, or `vals` is empty.
 
     >>> a = mdqr.arange(4, precision=mdqr.qd)
     >>> mdqr.place(a, a > 1, [7.0, 8.0])
@@ -156,7 +156,7 @@ def fill_diagonal(a: MDArray, val: Any, /, wrap: bool = False) -> None:
     Raises
     ------
     ValueError
-        If there are fewer than two axes, or more than two of different lengths.
+        If `a` has fewer than two axes, or more than two of different lengths.
 
     >>> a = mdqr.zeros((2, 2), precision=mdqr.qd)
     >>> mdqr.fill_diagonal(a, [1, 2])
@@ -173,13 +173,13 @@ def fill_diagonal(a: MDArray, val: Any, /, wrap: bool = False) -> None:
 
 
 def _put(name: str, a: Any, mask: Any, values: Any, turn: Any) -> None:
-    """Write values to the places of a mask; `turn` tells the number of the value of each."""
+    """Write values to the places of a mask; `turn` returns the number of the value of each."""
     given = _target(name, a)
     chosen = np.asarray(on_host(mask), dtype=bool).reshape(-1)
     if chosen.size != given.size:
         raise ValueError(f"{name} needs a mask for {given.size} values; got {chosen.size}")
     (places,) = np.nonzero(chosen)
-    ops = promote(values, precision=given.precision)
+    ops = promote(values, given, precision=given.precision)
     flat = ops.wrap(ops.full_blocks()[0]).ravel()
     if not places.size:
         return

@@ -9,13 +9,13 @@ import numpy as np
 
 from mdqr._core.axes import counted_axis
 from mdqr._core.base import ArrayBase
-from mdqr._core.promotion import promote
+from mdqr._core.promotion import common_shape, promote
 from mdqr._docstrings import documented
 from mdqr._functions import comparison, filled
 from mdqr._functions.manipulation.axes import along, moveaxis, operand
 from mdqr._functions.manipulation.parts import on_host
 from mdqr._functions.manipulation.selection import nonzero, take_along_axis
-from mdqr._functions.manipulation.shapes import atleast_1d, broadcast_arrays
+from mdqr._functions.manipulation.shapes import atleast_1d, broadcast_to
 from mdqr._functions.sequences import stack
 from mdqr._limbs import planes
 
@@ -109,7 +109,7 @@ def choose(a: Any, choices: Sequence[Any], /) -> MDArray:
     Raises
     ------
     ValueError
-        If there is no such array, or the shapes do not broadcast.
+        If a number is below 0 or too large, or the shapes do not broadcast.
 
     Examples
     --------
@@ -122,10 +122,10 @@ def choose(a: Any, choices: Sequence[Any], /) -> MDArray:
         raise ValueError(f"choose needs integers; got an array of dtype {numbers.dtype}")
     if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(choices):
         raise ValueError(f"choose has {len(choices)} choices; got a number beyond them")
-    zero = np.zeros(numbers.shape)
-    *broadcast, _ = broadcast_arrays(*_alike(choices), zero)
-    shape = broadcast[0].shape
-    return take_along_axis(stack(broadcast), np.broadcast_to(numbers, shape)[None], 0)[0]
+    arrays = _alike(choices)
+    shape = common_shape([numbers.shape, *(x.shape for x in arrays)])
+    stacked = stack([broadcast_to(x, shape) for x in arrays])
+    return take_along_axis(stacked, np.broadcast_to(numbers, shape)[None], 0)[0]
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], /, default: Any = 0) -> MDArray:
@@ -179,7 +179,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], /, *args: Any, **k
     funclist : sequence of callable or array_like
         As many functions or values, or one more, which counts where no mask is true.
     *args, **kw
-        What functions get besides.
+        Further arguments of the functions.
 
     Returns
     -------
@@ -231,7 +231,7 @@ def apply_along_axis(
     arr : MDArray
         The values.
     *args, **kwargs
-        What the function gets besides.
+        Further arguments of the function.
 
     Returns
     -------

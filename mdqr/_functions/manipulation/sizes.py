@@ -71,7 +71,7 @@ def pad(
         How many values before and behind, for all axes, ``(before, behind)``, or a pair for each.
     mode : {"constant", "edge", "reflect", "symmetric", "wrap"}, optional
         Constants; the value at the edge; the values mirrored at the edge value, or at the edge; or
-        those of the other end.
+        the values of the other end.
     constant_values : array_like, optional
         The constants, of the forms of `pad_width`.
 

@@ -123,7 +123,7 @@ def lexsort(keys: Sequence[Any], /, axis: int = -1) -> Places:
     Raises
     ------
     TypeError
-        If there is no key, or none is an `MDArray`.
+        If `keys` is empty, or without an `MDArray`.
     ValueError
         If shapes differ, or the axis does not exist.
 

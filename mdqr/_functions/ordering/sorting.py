@@ -111,7 +111,7 @@ def argpartition(
     Raises
     ------
     ValueError
-        If there is no such place.
+        If `kth` is beyond the axis.
 
     >>> int(mdqr.argpartition(mdqr.array(["0.3", "0.1", "0.2"], precision=mdqr.qd), 0)[0])
     1

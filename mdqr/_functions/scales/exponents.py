@@ -10,8 +10,9 @@ from mdqr._backend import for_block
 from mdqr._core.promotion import common_shape, operands
 from mdqr._core.with_precision import with_precision
 from mdqr._docstrings import REAL_FUNCTION, REAL_PAIR, documented
+from mdqr._functions import filled
 from mdqr._functions.comparison import isfinite, isnan, maximum, where
-from mdqr._functions.elementary import exp2, log1p
+from mdqr._functions.elementary import exp2, log, log1p
 from mdqr._functions.elementwise import abs as absolute
 from mdqr._functions.manipulation.axes import operand
 from mdqr._functions.manipulation.selection import integers
@@ -146,12 +147,9 @@ def logaddexp2(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -
     x, y = (_real("logaddexp2", ops.wrap(block)) for block in ops.full_blocks())
     largest = maximum(x, y)
     distance = where(isfinite(x) & isfinite(y), absolute(x - y), float("inf"))
-    near = log1p(exp2(-distance)) / _log_two(x)
+    two = filled.full((), 2.0, precision=x.precision, device=x.device)
+    near = log1p(exp2(-distance)) / log(two)
     return where(x == y, x + 1.0, largest + near)
-
-
-def _log_two(x: MDArray) -> MDArray:
-    return log1p(x.precision(1.0))
 
 
 def _real(name: str, x: Any) -> MDArray:

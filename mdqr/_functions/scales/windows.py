@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mdqr._convert.constants import pi
 from mdqr._core.with_precision import with_precision
 from mdqr._docstrings import REAL_FUNCTION, documented
 from mdqr._functions import creation
@@ -62,7 +63,7 @@ def sinc(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     2.0
     """
     given = operand(x)
-    found = sinpi(given) / (given * given.precision.pi)
+    found = sinpi(given) / (given * pi)
     return where(absolute(given) < 2.0**-300, 1.0, found)  # where quotients would underflow
 
 

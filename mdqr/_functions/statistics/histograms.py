@@ -330,7 +330,7 @@ def _is_number(bins: Any) -> bool:
 
 
 def _sums(places: Any, factors: MDArray, count: int) -> MDArray:
-    """Return sums of values by their numbers: those of equally many values at once."""
+    """Return sums of values by their numbers; groups of one size are summed at once."""
     found = filled.zeros(
         count, precision=factors.precision, dtype=factors.dtype, device=factors.device
     )

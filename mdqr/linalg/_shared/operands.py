@@ -16,7 +16,7 @@ from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.blocks import broadcast_shapes
 from mdqr._backend.protocol import Backend
-from mdqr._convert.array_like import EXACT_INTEGER
+from mdqr._convert.array_like import EXACT_INTEGER, is_frame
 from mdqr._core.promotion import precisions_in, to_block, together, unwrapped
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, is_cuda_array
@@ -221,7 +221,9 @@ def _highest(values: list[Any]) -> Precision:
 
 
 def _precisions(value: Any) -> Iterable[Precision]:
-    return (value._precision,) if isinstance(value, MDArray) else precisions_in(value)
+    if isinstance(value, MDArray):
+        return (value._precision,)
+    return precisions_in(unwrapped(value) if is_frame(value) else value)
 
 
 def data_precision(value: Any, work: Precision) -> Precision:

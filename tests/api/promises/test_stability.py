@@ -29,8 +29,10 @@ EXPERIMENTAL = {
     **{f"optimize.{name}": getattr(optimize, name) for name in optimize.__all__},
     **{f"quadrature.{name}": getattr(quadrature, name) for name in quadrature.__all__},
     **{f"approx.{name}": getattr(approx, name) for name in approx.__all__},
-    "mmread": mdqr.mmread,
+    **{name: getattr(mdqr, name) for name in ("mmread", "mmwrite", "read_touchstone")},
+    "TouchstoneData": mdqr.TouchstoneData,
     **{f"sparse.{name}": getattr(mdqr.sparse, name) for name in mdqr.sparse.__all__},
+    **{f"pandas.{name}": getattr(mdqr.pandas, name) for name in mdqr.pandas.__all__},
     **{f"fft.{name}": getattr(mdqr.fft, name) for name in mdqr.fft.__all__},
     **{f"linalg.{name}": getattr(mdqr.linalg, name) for name in MATRIX_FUNCTIONS},
     **{f"config.{n}": getattr(mdqr.config, n) for n in ("get_workspace", "set_workspace")},
@@ -54,7 +56,16 @@ def test_nothing_else_is_marked():
         f"{module.__name__}.{name}"
         for module in (
             *(mdqr, mdqr.linalg, mdqr.testing, mdqr.random, mdqr.plot, mdqr.config),
-            *(approx, distributed, mdqr.fft, optimize, quadrature, series, mdqr.sparse),
+            *(
+                approx,
+                distributed,
+                mdqr.fft,
+                optimize,
+                quadrature,
+                series,
+                mdqr.sparse,
+                mdqr.pandas,
+            ),
         )
         for name in module.__all__
         if not inspect.ismodule(getattr(module, name))

@@ -40,7 +40,7 @@ OPTIONS = {
 # As NumPy's constructors and files.
 BY_NAME = {
     *("empty", "full", "ones", "zeros", "eye", "arange", "linspace", "load", "loadz", "loadtxt"),
-    *("logspace", "geomspace", "mmread", "identity", "tri", "apply_along_axis"),
+    *("logspace", "geomspace", "mmread", "read_touchstone", "identity", "tri", "apply_along_axis"),
     *("bartlett", "blackman", "hamming", "hanning", "kaiser"),
 }
 # In NumPy object, a, prototype, arr and X.

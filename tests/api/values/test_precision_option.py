@@ -80,7 +80,7 @@ def test_all_functions_with_the_option_are_here():
     makers = {
         *("arange", "array", "asarray", "empty", "empty_like", "eye", "full", "full_like"),
         *("linspace", "loadtxt", "matmul", "ones", "ones_like", "polyfit", "vander", "zeros"),
-        *("zeros_like", "logspace", "geomspace", "mmread", "identity", "tri"),
+        *("zeros_like", "logspace", "geomspace", "mmread", "read_touchstone", "identity", "tri"),
         *("bartlett", "blackman", "hamming", "hanning", "kaiser"),
     }
     names = {n for n in mdqr.__all__ if callable(f := getattr(mdqr, n)) and not isinstance(f, type)}
