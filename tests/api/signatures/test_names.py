@@ -19,7 +19,7 @@ PUBLIC = ["mdqr"] + [
 MORE = {
     "mdqr": {
         *("__version__", "approx", "distributed", "fft", "optimize", "plot", "quadrature"),
-        *("series", "sparse"),
+        *("pandas", "series", "sparse"),
     }
 }
 
