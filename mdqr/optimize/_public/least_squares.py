@@ -83,7 +83,7 @@ def least_squares(
         precision of x: with functions of mdqr, decimal strings and `mdqr.pi`. Where it broadcasts,
         one call gets many points, as an array ``(n, k, 1)``; that is tried, and checked, once. Far
         from a minimum it is called with arrays of float64 that have the arithmetic and elementary
-        functions of mdqr, if it takes these: what it raises then is ignored.
+        functions of mdqr, if it takes these; errors that it raises then are ignored.
     x0 : array_like
         The starting point, ``(n,)`` or a number; real. Of a batch of b problems ``(..., n)``: `fun`
         is then called with an array ``(n, k, b, 1)``, and returns ``(k, b, m)``; `bounds`, `jac`,
