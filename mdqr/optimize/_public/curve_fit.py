@@ -214,13 +214,11 @@ def curve_fit(
         return with_report(curve_fit, locals())
     _check_call(f, method, nan_policy, others)
     names, indices = _parameters(f, linear)
-    observed = numbers(NAME, "ydata", ydata, PRECISIONS[-1])
-    if observed.ndim > 1:
+    if (observed := numbers(NAME, "ydata", ydata, PRECISIONS[-1])).ndim > 1:
         one = (bounds, jac, x_scale, loss, max_nfev, callback, verified or None, progress)
         start, work = start_of(NAME, _start(p0, bounds, names), precision, batch=True)
         work = max(work, *(_precision_of(data, precision) for data in (xdata, ydata)))
-        n = start.shape[-1]
-        named, names = linear_of(NAME, indices, n), _names_of(n, names)
+        named, names = linear_of(NAME, indices, start.shape[-1]), _names_of(start.shape[-1], names)
         weights = (sigma, absolute_sigma, check_finite)
         fits = fit_curves(f, xdata, observed, start, weights, named, work, one, names)
         return _output(fits, full_output)
