@@ -11,6 +11,11 @@ import pytest
 
 import mdqr
 from mdqr.optimize import OptimizeResult, curve_fit, least_squares
+from mdqr.optimize._model.box import box_of
+from mdqr.optimize._model.derivatives import Differences, Given
+from mdqr.optimize._model.forward import Forward
+from mdqr.optimize._model.function import Function
+from mdqr.optimize._model.noise import Noise
 
 X = np.arange(9) / 8.0
 FALLING = mdqr.array(1 - 0.25 * X, precision=mdqr.qd)
@@ -112,28 +117,33 @@ def test_batches_end_as_single_fits_do(name):
         assert "the minimum is not unique" in many.message
 
 
-@pytest.mark.parametrize("shift", [3, 2.75, -1])
-@pytest.mark.parametrize("jac", [None, "series", "given"])
-@pytest.mark.parametrize("precision", [mdqr.d, mdqr.dd])
-def test_a_degenerate_minimum_by_exact_derivatives(precision, jac, shift):
-    """The Hessian vanishes with the gradient, as the changes of the caller's Jacobian say."""
+def model(b):
+    return b[0] * b[1] + b[1] ** 3 * X
 
-    def f(x, a, c):
-        return a + (c - shift) ** 4 * x * x
 
-    def given(x, a, c):
-        return mdqr.stack([mdqr.ones_like(x) + 0 * a, 4 * (c - shift) ** 3 * x * x], axis=-1)
+def slopes(b, _=None):
+    columns = (b[1] + 0 * X, b[0] + 3 * b[1] ** 2 * X)
+    return mdqr.stack([mdqr.asarray(each, precision=b.precision) for each in columns], axis=-1)
 
-    x, y = mdqr.array(X, precision=mdqr.dd), mdqr.ones(9, precision=mdqr.dd)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", mdqr.PrecisionWarning)
-        for start in (0.3, 0.03, -0.1, 0.001):
-            found = curve_fit(
-                f, x, y, [1.1, shift + start], precision=precision,
-                jac=given if jac == "given" else jac,
-            )  # fmt: skip
-            error = np.abs((found.popt - [1, shift]).to_numpy())
-            assert (error <= found.info.error_bound).all()
+
+def test_second_derivatives_of_all_kinds_of_jacobians():
+    """Those of the caller's Jacobian and of power series are seen as those of differences are."""
+    box = box_of("test", (-np.inf, np.inf), 2, mdqr.od)
+    x = mdqr.array([2, 3], precision=mdqr.qd)
+    noise = Noise(np.full(X.size, 1e-60), mdqr.qd.eps)
+    for kind in ("differences", "jac", "series"):
+        function = Function("test", lambda b, p: model(b), lambda r, p: r)
+        function.at(x, mdqr.qd)
+        made: Differences = {
+            "differences": lambda f: Differences(f, box),
+            "jac": lambda f: Given(f, box, slopes),
+            "series": lambda f: Forward(f, box, lambda b, p: model(b), lambda rows, p: rows),
+        }[kind](function)
+        found = made.curvature(x, None, mdqr.ones(X.size, precision=mdqr.qd), np.array([2.0, 2.0]),
+                               noise)  # fmt: skip
+        # By parameters in units of 2: 4 f''.
+        np.testing.assert_allclose(found.diagonal, np.stack([0 * X, 72 * X], -1), atol=1e-12)
+        np.testing.assert_allclose(found.turned, np.stack([4 + 0 * X, 4 + 72 * X], -1), rtol=1e-12)
 
 
 def test_results_without_items_and_copies():

@@ -56,8 +56,8 @@ class Minima(NamedTuple):
 class _Hessian(NamedTuple):
     """Inverses ``(n, n, B)`` of Hessians whose rows and columns are scaled by `scale`.
 
-    `second` has moduli of second derivatives by one parameter, ``(n, B, m)``, `turned` what first
-    ones change by where all parameters do by their sizes. A scaled Hessian changes by at most
+    `second` has moduli of second derivatives by one parameter, ``(n, B, m)``, `turned` the changes
+    of first ones where all parameters change by their sizes. A scaled Hessian changes by at most
     `change` times a step, relative to the sizes of the parameters, ``(B,)``; it is positive
     definite where `definite` is true.
     """

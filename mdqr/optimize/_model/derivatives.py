@@ -40,7 +40,7 @@ class Curvature(NamedTuple):
 
     A weighted sum over the residuals, ``(n, n)``, and its errors; `diagonal` has the moduli of
     second derivatives of each residual by one parameter, ``(m, n)``, and `turned` their sums by
-    that and each other one: what first derivatives change by where all parameters do.
+    that and each other one, the changes of first derivatives where all parameters change.
     """
 
     sums: MDArray
@@ -309,7 +309,7 @@ class Given(Differences):
         return Curvature((found + found.T) * 0.5, diagonal, turned, errors + errors.T)
 
     def truncation(self, unit: float) -> float:
-        """Return 0: the caller's derivatives are no differences."""
+        """Return 0: only differences have such errors."""
         return 0.0
 
     def _at(self, x: MDArray, r: MDArray | None = None) -> MDArray:

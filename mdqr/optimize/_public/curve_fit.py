@@ -191,7 +191,8 @@ def curve_fit(
     Warns
     -----
     PrecisionWarning
-        As `least_squares`, and if the covariance of the parameters is not determined.
+        As `least_squares`, and if the covariance of the parameters is not determined: where the
+        Jacobian is singular at the minimum, or there are no more observations than parameters.
 
     See Also
     --------
@@ -213,14 +214,12 @@ def curve_fit(
         return with_report(curve_fit, locals())
     _check_call(f, method, nan_policy, others)
     names, indices = _parameters(f, linear)
-    observed = numbers(NAME, "ydata", ydata, PRECISIONS[-1])
-    if observed.ndim > 1:
+    if (observed := numbers(NAME, "ydata", ydata, PRECISIONS[-1])).ndim > 1:
         one = (bounds, jac, x_scale, loss, max_nfev, callback, verified or None, progress)
         start, work = start_of(NAME, _start(p0, bounds, names), precision, batch=True)
         work = max(work, *(_precision_of(data, precision) for data in (xdata, ydata)))
+        named, names = linear_of(NAME, indices, start.shape[-1]), _names_of(start.shape[-1], names)
         weights = (sigma, absolute_sigma, check_finite)
-        named = linear_of(NAME, indices, start.shape[-1])
-        names = _names_of(start.shape[-1], names)
         fits = fit_curves(f, xdata, observed, start, weights, named, work, one, names)
         return _output(fits, full_output)
     data, y, unit, held = _data(xdata, ydata, sigma, check_finite, precision)

@@ -81,7 +81,9 @@ def least_squares(
         Called as ``fun(x, *args, **kwargs)`` with an `MDArray` ``(n,)``; returns the residuals,
         ``(m,)``, real or complex. It is evaluated in dd, qd and od, so it must compute in the
         precision of x: with functions of mdqr, decimal strings and `mdqr.pi`. Where it broadcasts,
-        one call gets many points, as an array ``(n, k, 1)``; that is tried, and checked, once.
+        one call gets many points, as an array ``(n, k, 1)``; that is tried, and checked, once. Far
+        from a minimum it is called with arrays of float64 that have the arithmetic and elementary
+        functions of mdqr, if it takes these; errors that it raises then are ignored.
     x0 : array_like
         The starting point, ``(n,)`` or a number; real. Of a batch of b problems ``(..., n)``: `fun`
         is then called with an array ``(n, k, b, 1)``, and returns ``(k, b, m)``; `bounds`, `jac`,
@@ -147,7 +149,8 @@ def least_squares(
 
     Notes
     -----
-    **The basin.** Levenberg and Marquardt's method, with residuals and Jacobians in dd. Columns are
+    **The basin.** Levenberg and Marquardt's method, with residuals and Jacobians in float64 where
+    `fun` takes such arrays, and where that fails in dd. Columns are
     scaled by their largest norms (J. J. More 1978), the damping follows the ratio of gains (H. B.
     Nielsen 1999), steps are projected on the bounds (C. Kanzow, N. Yamashita, M. Fukushima 2004).
     Attempts with other dampings and starting points follow where one fails; in these, parameters in

@@ -271,7 +271,7 @@ def _system(name: str, A: Any, b: Any, precision: PrecisionLike | None) -> tuple
 
 
 def _check_numbers(name: str, label: str, value: Any) -> None:
-    """Refuse matrices that are no arrays."""
+    """Refuse sparse matrices, operators, text and None."""
     if hasattr(value, "toarray"):
         raise TypeError(f"{name}: `{label}` is sparse; give {label}.toarray()")
     if hasattr(value, "matvec"):

@@ -1,4 +1,4 @@
-"""Options of the caller: what is refused, and the way out."""
+"""Options that are refused, with advice."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def refuse_unknown(name: str, others: Mapping[str, Any]) -> None:
     Raises
     ------
     TypeError
-        If there is one; where SciPy has it, the message says what to do.
+        If any is given; for options of SciPy, the message has advice.
     """
     for option in others:
         if option in _WAYS_OUT:
@@ -49,7 +49,7 @@ def check_limit(name: str, option: str, limit: Any) -> None:
     Raises
     ------
     ValueError
-        If it is something else; True is no number.
+        If it is something else, such as True.
     """
     is_count = isinstance(limit, (int, np.integer)) and not isinstance(limit, bool)
     if limit is not None and not (is_count and limit > 0):

@@ -83,9 +83,11 @@ class _Equations:
         """Return values, or rows of derivatives, ``(..., n)``, times the powers."""
         return rows if self.powers is None else rows * self.powers
 
-    def weigh(self, function: Function, start: MDArray) -> None:
+    def weigh(self, function: Function, unknowns: _Variables) -> None:
         """Let no equation be so small that the sum of squares of all does not have it."""
-        x = start.astype(mdqr.dd)
+        start_values(function.name, function, unknowns.parts)
+        _check_count(function, unknowns)
+        x = unknowns.parts.astype(mdqr.dd)
         sizes = sizes_of(x)
         box = box_of(function.name, (-np.inf, np.inf), x.shape[0], mdqr.od)
         with np.errstate(all="ignore"):
@@ -206,9 +208,7 @@ def root(
     given = jac_of(name, jac)
     if given is not None and is_complex:
         raise ValueError(f"{name}: `jac` of complex unknowns must be None or 'series'")
-    start_values(name, function, unknowns.parts)
-    _check_count(name, function, start.size, is_complex=is_complex)
-    equations.weigh(function, unknowns.parts)
+    equations.weigh(function, unknowns)
     problem = problem_of(
         function,
         unknowns.parts,
@@ -227,8 +227,7 @@ def root(
         verified=verified,
         progress=progress,
     )
-    found = find(problem, unknowns.parts.astype(mdqr.dd))
-    return _result(problem, found, unknowns, equations)
+    return _result(problem, find(problem, unknowns.parts.astype(mdqr.dd)), unknowns, equations)
 
 
 def _split(name: str, fun: Callable[..., Any], jac: Any) -> tuple[Callable[..., Any], Any]:
@@ -281,8 +280,10 @@ def _start(name: str, x0: Any, precision: Any) -> tuple[MDArray, Precision, bool
     return start, work, bool(is_complex)
 
 
-def _check_count(name: str, function: Function, n: int, *, is_complex: bool) -> None:
+def _check_count(function: Function, unknowns: _Variables) -> None:
     """Refuse systems that are not square, and complex values of real unknowns."""
+    name, is_complex = function.name, unknowns.is_complex
+    n = unknowns.parts.shape[0] // (1 + is_complex)
     if function.count != n:
         raise ValueError(
             f"{name}: `fun` returned {function.count} values for {n} unknowns; there must be as "

@@ -29,7 +29,7 @@ class Linearised(NamedTuple):
 
     @classmethod
     def restored(cls, state: State) -> Linearised:
-        """Return what the dict of a pickle has."""
+        """Return the problem from the dict of a pickle."""
         jacobian, r = state.checked("jacobian", MDArray), state.checked("r", MDArray)
         return cls(jacobian, r, state.checked("doubt", np.ndarray))
 

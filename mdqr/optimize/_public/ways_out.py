@@ -1,4 +1,4 @@
-"""What messages say about fits without a minimum, or without all of it, and what to do."""
+"""Messages about fits without a minimum, or with a part of its digits, and advice."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OUT_OF_RANGE = (
 def of_rounding(unit: float, digits: float | None = None) -> str:
     """Return the message on a function with rounding errors of more than a unit of its precision.
 
-    `digits` are those of x, None where there is no minimum.
+    `digits` are how many x has, None without a minimum.
     """
     held = -np.log10(unit)
     rounds = f"`fun` rounds to {held:.0f} digits"

@@ -1,6 +1,7 @@
 """From a starting point into the basin of a minimum: Levenberg and Marquardt's method.
 
-Residuals and Jacobians are evaluated in dd, steps computed in float64 with the columns of the
+Residuals and Jacobians are evaluated in dd, or far from the minimum in float64 where the function
+takes such arrays; steps are computed in float64 with the columns of the
 Jacobian scaled to unit norm (J. J. More 1978), and sums compared in dd: a step that gains less
 than 1e-16 of the sum would else look like none. Parameters at a bound whose gradient points
 outwards are held there, and steps are projected on the box (C. Kanzow, N. Yamashita, M. Fukushima

@@ -48,7 +48,7 @@ def dependent(a: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 def undetermined(a: np.ndarray, doubt: np.ndarray) -> np.ndarray:
     """Return the parameters that a Jacobian with errors of its columns may not determine.
 
-    Those without an effect; else those of the direction that has the least.
+    Parameters without an effect; else the ones of the direction with the least effect.
 
     Parameters
     ----------

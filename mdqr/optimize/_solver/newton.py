@@ -371,7 +371,7 @@ def outwards(problem: Problem, x: MDArray, gradient: MDArray, free: np.ndarray) 
 def hessian(
     problem: Problem, x: MDArray, place: _Place, sizes: np.ndarray, noise: Noise
 ) -> tuple[MDArray, Curvature]:
-    """Return the Hessian, and what second derivatives contribute.
+    """Return the Hessian, and the part of second derivatives.
 
     All by parameters in units of their sizes. Second derivatives are evaluated in the precision of
     x, and products of first ones in theirs.

@@ -77,7 +77,7 @@ def _begins_in_doubles(problem: Problem, x0: MDArray) -> bool:
 
 
 class _Search:
-    """Attempts from a starting point; `steps` are all of theirs, `linear` what the last solves."""
+    """Attempts from a starting point; `steps` are all of theirs, `linear` is of the last one."""
 
     def __init__(self, problem: Problem, x0: MDArray) -> None:
         self._problem, self._x0 = problem, x0
