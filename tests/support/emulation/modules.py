@@ -14,6 +14,7 @@ from emulation.kernels import EmulatedKernels
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.floats.fold import fold
 from mdqr._backend.cuda.floats.signs import sign_rows
+from mdqr._backend.cuda.floats.triangles import invert, put_columns, row_order
 from mdqr._backend.cuda.runtime.device import Device
 from mdqr._backend.cuda.runtime.kernels import Module
 from mdqr._backend.draws import DRAWS
@@ -197,6 +198,10 @@ def call_floats(kernels: Recorder) -> None:
     """Make the calls for float matrices."""
     sign_rows(kernels, np.eye(3, 4), 3, 3)
     fold(kernels, "max", np.eye(3), None, False)
+    places = np.arange(3)
+    for dtype in (float, complex):
+        put_columns(kernels, invert(kernels, [np.eye(3, dtype=dtype)])[0], places)
+    row_order(kernels, places)
 
 
 def call_tensorcore(kernels: Recorder) -> None:

@@ -32,6 +32,8 @@ from mdqr.linalg._solve.system import System
 
 # Plans differ by so many bits, so that few are recorded.
 _STEP = 4
+# Bits of a step with which X is not improved.
+_ENOUGH = 30.0
 
 
 class _Expected(NamedTuple):
@@ -92,14 +94,25 @@ class Start(NamedTuple):
 def started(problem: Problem) -> Start | None:
     """Return an inverse of float64; None where it does not leave little."""
     system = problem.system
-    kind, rows = system.kind, system.rows
     first = system.float_inverse
     if first is None:
         return None
-    x = from_native(system.backend.xp, first, kind.is_complex)
+    x = from_native(system.backend.xp, first, system.kind.is_complex)
+    found = _measured_start(problem, x, improves=False)
+    if system.is_square or (found is not None and found.inverse.gain >= _ENOUGH):
+        return found
+    return _measured_start(problem, x, improves=True) or found
+
+
+def _measured_start(problem: Problem, x: Block, *, improves: bool) -> Start | None:
+    """Return X, improved or not, and all that follows from it, after a wait."""
+    system = problem.system
+    kind, rows = system.kind, system.rows
     operands = (system.a, x, problem.given, *(() if rows is None else (rows,)))
-    work = partial(_measured, is_complex=kind.is_complex)
-    b, powers, x, rate, sums, facts = system.backend.recorded(("inverse", kind), operands, work)
+    work = partial(_measured, is_complex=kind.is_complex, improves=improves)
+    b, powers, x, rate, sums, facts = system.backend.recorded(
+        ("inverse", kind, improves), operands, work
+    )
     (found,) = system.checks.settle(facts)
     largest, seen, rounding, condition = found
     condition = np.maximum(condition, 1.0)
@@ -120,12 +133,19 @@ def started(problem: Problem) -> Start | None:
 
 
 def _measured(
-    backend: Backend, a: Block, x: Block, b: Block, rows: Block | None = None, *, is_complex: bool
+    backend: Backend,
+    a: Block,
+    x: Block,
+    b: Block,
+    rows: Block | None = None,
+    *,
+    is_complex: bool,
+    improves: bool,
 ) -> list[Block]:
     """Return b scaled, its powers, X with bounds of its rate, and four numbers for each.
 
     The numbers are the rate, by bounds and as seen, rounding errors of a product with A,
-    and the condition. X of more rows than columns is improved, which takes little time.
+    and the condition. X of more rows than columns is improved first if asked for.
     """
     near, powers = backend.balance_columns(b, rows, is_complex=is_complex)
     operand = Operand.of(backend, a, is_complex, 0.0, 1, 1, 0.0)
@@ -135,7 +155,8 @@ def _measured(
     if operand.is_square:
         found = operand.measured(x, p, plan)
     else:
-        found = operand.gram(x, p, plan).improved().inverse
+        gram = operand.gram(x, p, plan)
+        found = (gram.improved() if improves else gram).inverse
     facts = backend.xp.empty((4, *absolute.shape[:-2]))
     numbers = (found.rate, found.seen, operand.constant(1) * absolute)
     for place, number in enumerate(numbers):
