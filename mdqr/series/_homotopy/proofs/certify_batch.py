@@ -17,9 +17,9 @@ from mdqr import concatenate, zeros
 from mdqr._array.array import MDArray
 from mdqr._functions.creation import array
 from mdqr._precision import Precision
-from mdqr.series._homotopy.certify import LIMIT, Certificates, Test
-from mdqr.series._homotopy.integers import Fixed
-from mdqr.series._homotopy.magnitudes import U
+from mdqr.series._homotopy.proofs.certify import LIMIT, Certificates, Test
+from mdqr.series._homotopy.proofs.integers import Fixed
+from mdqr.series._homotopy.proofs.magnitudes import U
 from mdqr.series._systems.products import Products
 from mdqr.series._systems.terms import Terms
 
