@@ -1,6 +1,6 @@
 """Krawczyk's test for solutions at many values of parameters, without Python's work for each.
 
-Values are computed in a precision above that of the points. With D factors and K terms an
+Values are computed in a higher precision than the points have. With D factors and K terms an
 equation, products in that precision are wrong by less than ``4 eps`` of their moduli, coefficients
 are rounded once, and a sum by less than ``(K + 8) eps`` of the moduli in each part: together less
 than ``2 (4 D + K + 48) eps`` of the sum of the moduli of the terms.

@@ -240,7 +240,7 @@ class _Ends:
 
 
 def _may_meet(x: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """Tell which points of each target ``(m, k, n)`` may equal another one, by their radii.
+    """Return which points of each target ``(m, k, n)`` may equal another one, by their radii.
 
     Points are sorted by a projection on a random line, where close ones are close.
     """
