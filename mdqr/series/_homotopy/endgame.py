@@ -22,7 +22,7 @@ from mdqr.series._homotopy.tracker import (
 
 # Where the end begins, the ratio of radii from there on, and how many there are for a limb: of four
 # limbs or more so many that x0 becomes small on the way to infinity, also as a root of s.
-BEGIN, RATIO, _RADII, _MORE_RADII = 0.1, 4.0, 18, 45
+BEGIN, _RATIO, _RADII, _MORE_RADII = 0.1, 4.0, 18, 45
 # Steps from one radius to the next, at most.
 _MOST_STEPS = 2000
 UNDECIDED, REGULAR, SINGULAR, INFINITY, FAILED = range(5)
@@ -87,28 +87,19 @@ class Ends:
 
 
 def finish(
-    homotopy: Homotopy,
-    paths: Paths,
-    most: Precision,
-    *,
-    first: int = 1,
-    radii: int | None = None,
-    tolerance: float,
+    homotopy: Homotopy, paths: Paths, most: Precision, *, first: int = 1, tolerance: float
 ) -> Ends:
     """Follow paths from ``BEGIN / 4**(first - 1)`` to their ends.
 
-    Those that a precision loses go on in the next one, up to `most`. With `radii` no further than
-    to so many: others are undecided then.
+    Those that a precision loses go on in the next one, up to `most`.
     """
     run = _Run(homotopy, paths, most, tolerance)
     limbs = (homotopy.precision or PRECISIONS[0]).limbs
     last = (_RADII if limbs < 4 else _MORE_RADII) * limbs
     hard = run.ill_conditioned()
     run.refine(hard, paths[hard], first)
-    if radii is not None:
-        last = first + radii - 1
     for k in range(first, last + 1):
-        lost, before = run.advance(BEGIN / RATIO**k)
+        lost, before = run.advance(BEGIN / _RATIO**k)
         run.refine(*run.without_x0(lost, before), k)
         if not run.live.size:
             break
@@ -116,8 +107,7 @@ def finish(
         run.loops()
         hard = run.ill_conditioned()
         run.refine(hard, paths[hard], k + 1)
-    if radii is None:
-        run.refine(run.live, paths[run.live], last + 1)
+    run.refine(run.live, paths[run.live], last + 1)
     return run.ends
 
 

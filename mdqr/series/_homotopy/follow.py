@@ -17,16 +17,13 @@ from mdqr.series._homotopy.endgame import (
     Ends,
     finish,
 )
-from mdqr.series._homotopy.homotopy import Homotopy, Line, doubles, noise, part_of_x0
-from mdqr.series._homotopy.rescaled import in_own_units
+from mdqr.series._homotopy.homotopy import Homotopy, doubles, noise, part_of_x0
 from mdqr.series._homotopy.tracker import FAILED as LOST
 from mdqr.series._homotopy.tracker import THERE, TOLERANCE, Paths, advance, in_precision
 
 # Points at which two paths are taken for one, relative to their size, and by how much smaller the
 # tolerance is with which they are followed again, as often.
 _EQUAL, _SMALLER, _TIMES = 1e-8, 1e-2, 2
-# So many paths go on in units of their own.
-_MOST_RESCALED = 50
 # The same for paths that a precision lost, once more with each: some have others near by.
 _CAREFUL = 1e-4
 
@@ -72,11 +69,8 @@ def follow(homotopy: Homotopy, x: np.ndarray, most: Precision, report: Reporter 
     good = np.setdiff1d(every, lost)
     moving = paths[good]
     ends.put(good, finish(homotopy, moving, most, tolerance=TOLERANCE))
-    paths[good] = moving
+    paths.steps[good] = moving.steps
     ends.kind[lost] = _kinds_of_lost(homotopy, paths.x[:, lost])
-    if isinstance(homotopy, Line) and homotopy.generic:
-        for j in np.flatnonzero(ends.kind == FAILED)[:_MOST_RESCALED]:
-            ends.put(j[None], in_own_units(homotopy, paths.x[:, j], paths.s[j], TOLERANCE))
     for _ in range(_TIMES):
         regular = np.flatnonzero(ends.kind == REGULAR)
         met = equal(ends.x, regular, _EQUAL)

@@ -146,7 +146,7 @@ class Test:
         y = self._moduli[:, which]
         top = y[:n].max(axis=0)
         same = np.broadcast_to(top, (n, len(top)))
-        for shape in (same, np.maximum(y[:n], 1e-8 * same), y[:n]):
+        for shape in (same, np.maximum(y[:n], 1e-8 * same)):
             here = np.flatnonzero(~found.certified[which])
             if here.size:
                 rest = _Disks(sizes, b[here], left[here], v[:, here], y[:, here])
