@@ -28,7 +28,7 @@ _TOGETHER, _LARGEST = 4096, 2.0**900
 
 
 class Proofs(NamedTuple):
-    """Which points are certified ``(points,)``, bounds and radii of uniqueness ``(points, n)``."""
+    """Certified points ``(points,)``, their bounds and radii of uniqueness ``(points, n)``."""
 
     certified: np.ndarray
     error: np.ndarray

@@ -24,7 +24,7 @@ _ALL_GROUPINGS = 6
 def groups_of(
     terms: Terms, variables: Sequence[str], given: Sequence[Sequence[str]] | None
 ) -> Groups:
-    """Return the groups by the places of their unknowns: the given ones, or the groups with the fewest paths.
+    """Return groups, each the places of its unknowns: the given ones, or those with fewest paths.
 
     Raises
     ------
