@@ -83,7 +83,7 @@ KINDS = {
     "series.SeriesSolution": "mdqr.series._solver.solution",
     "series.SingularJacobianError": "mdqr.series._errors",
     "series.Solution": "mdqr.series._homotopy.solutions",
-    "series.SolutionSweep": "mdqr.series._homotopy.solution_sweep",
+    "series.SolutionSweep": "mdqr.series._homotopy.sweeps.solution_sweep",
     "series.Solutions": "mdqr.series._homotopy.solutions",
     "series.SolveInfo": "mdqr.series._homotopy.solutions",
     "series.System": "mdqr.series._systems.system",

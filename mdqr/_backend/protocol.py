@@ -618,7 +618,7 @@ class PathFollower(Protocol):
     """A backend with the kernel of homotopy paths."""
 
     def follows_paths(self, system: PathSystem, count: int) -> bool:
-        """Tell whether a call for so many paths is worth while, and their memory is there."""
+        """Return True if a call for so many paths is worth while, and their memory is there."""
         ...
 
     def follow_paths(

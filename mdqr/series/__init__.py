@@ -7,10 +7,10 @@ from mdqr.series._analysis.pade import Pade, pade
 from mdqr.series._analysis.radius import Radius, radius
 from mdqr.series._arithmetic.series import PowerSeries
 from mdqr.series._errors import NotASolutionError, SingularJacobianError
-from mdqr.series._homotopy.solution_sweep import SolutionSweep
 from mdqr.series._homotopy.solutions import Solution, Solutions, SolveInfo
 from mdqr.series._homotopy.solve import solve
 from mdqr.series._homotopy.starts.cells import mixed_volume
+from mdqr.series._homotopy.sweeps.solution_sweep import SolutionSweep
 from mdqr.series._solver.newton_series import newton_series
 from mdqr.series._solver.recommended import recommended_precision
 from mdqr.series._solver.solution import SeriesInfo, SeriesSolution

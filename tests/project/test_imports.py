@@ -173,6 +173,7 @@ SMALLER_FILES = {
     "mdqr/series/_arithmetic/convert.py": "what series are to a reader",
     "mdqr/series/_solver/newton.py": "one algorithm, the check of another",
     "mdqr/series/_arithmetic/products.py": "what series and systems share",
+    "mdqr/series/_homotopy/sweeps/parameter_tables.py": "what the kernel takes, beside the sweep",
     "mdqr/series/_systems/precise.py": "one evaluation, beside that in float64",
     "mdqr/series/_solver/recommended.py": "a public function",
     "mdqr/tensorcore/_algorithms/triangles.py": "what two algorithms share",

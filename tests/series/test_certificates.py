@@ -9,9 +9,9 @@ import pytest
 from polynomial_systems import system
 
 import mdqr
-from mdqr.series._homotopy.certify import certificates
-from mdqr.series._homotopy.integers import Fixed, values
 from mdqr.series._homotopy.problem import Problem
+from mdqr.series._homotopy.proofs.certify import certificates
+from mdqr.series._homotopy.proofs.integers import Fixed, values
 
 LESS = 2.0**-10
 

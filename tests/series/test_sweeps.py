@@ -13,9 +13,9 @@ import mdqr
 from mdqr import series
 from mdqr._functions.creation import array
 from mdqr._precision import PRECISIONS, dd
-from mdqr.series._homotopy import certify_batch
 from mdqr.series._homotopy.problem import Problem
-from mdqr.series._homotopy.sweep import _may_meet
+from mdqr.series._homotopy.proofs import certify_batch
+from mdqr.series._homotopy.sweeps.sweep import _may_meet
 
 GIVEN = series.System.from_strings(["x^2 + a*y + b*x*y + 1", "y^2 + a*x + b"], ["x", "y", "a", "b"])
 NAMES, BEGIN = ["a", "b"], [0.3 + 0.8j, -0.7 + 0.2j]

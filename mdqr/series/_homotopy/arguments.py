@@ -43,7 +43,7 @@ def values_given(problem: Problem, given: Any, name: str) -> list[Gaussian]:
 
 
 def are_many(target: Any) -> bool:
-    """Tell whether values of the parameters are an array ``(m, q)``."""
+    """Return True if values of the parameters are an array ``(m, q)``."""
     return _axes(target) == 2
 
 
@@ -52,7 +52,7 @@ def _axes(given: Any) -> int:
 
 
 def device_given(given: str | None, start: Any, target: Any) -> str | None:
-    """Return the device that was asked for, or that of the start points or the targets."""
+    """Return the device that was asked for, or where the start points or the targets are."""
     check_device(given)
     if given is not None:
         return given

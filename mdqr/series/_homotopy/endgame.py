@@ -39,9 +39,10 @@ _LOOPS, _MOST_VALUATION = 1e-3, 0.1
 NOISE = 1e-8
 # Pairs of Newton's corrections in qd, and the size of the last ones at a regular end.
 _CALLS, _REGULAR = 3, 1e-24
-# From this radius on ends of generic homotopies are singular ones at infinity, and loops are made
-# at two radii of so many.
-_LATE, _SELDOM = 1e-10, 6
+# From this radius on ends of generic homotopies are singular ones at infinity.
+_LATE = 1e-10
+# From this radius on loops are made at two radii of so many.
+_DEEP, _SELDOM = 1e-40, 6
 # Ends of two radii are the same within this.
 _SAME_END = 1e-8
 
@@ -237,7 +238,7 @@ class _Run:
         """Decide paths by loops around zero."""
         live, radius = self.live, self._radius
         self._looped += radius <= _LOOPS
-        if radius > _LOOPS or (radius < _LATE and self._looped % _SELDOM > 1):
+        if radius > _LOOPS or (radius < _DEEP and self._looped % _SELDOM > 1):
             return
         staying = np.flatnonzero(~self._leaving[live])
         found = loops.turn(self._homotopy, self._paths[live], radius, staying)

@@ -11,13 +11,13 @@ from mdqr._array.array import MDArray
 from mdqr._functions.creation import array
 from mdqr._functions.from_limbs import from_limbs
 from mdqr._precision import Precision
-from mdqr.series._homotopy.certify import Certificates, certificates
 from mdqr.series._homotopy.classify import Cluster, clusters, is_on_set
 from mdqr.series._homotopy.endgame import INFINITY, REGULAR
 from mdqr.series._homotopy.follow import Followed, close_pairs
 from mdqr.series._homotopy.homotopy import Homotopy
-from mdqr.series._homotopy.integers import Fixed
-from mdqr.series._homotopy.magnitudes import Magnitudes
+from mdqr.series._homotopy.proofs.certify import Certificates, certificates
+from mdqr.series._homotopy.proofs.integers import Fixed
+from mdqr.series._homotopy.proofs.magnitudes import Magnitudes
 from mdqr.series._homotopy.refine import refined, separated
 from mdqr.series._homotopy.solutions import Solutions, SolveInfo
 from mdqr.series._systems.terms import Terms

@@ -27,7 +27,7 @@ from mdqr.series._homotopy.results import Found, collected
 from mdqr.series._homotopy.solutions import Solutions
 from mdqr.series._homotopy.starts import start as starts
 from mdqr.series._homotopy.starts.chosen import Start
-from mdqr.series._homotopy.sweep import Sweep
+from mdqr.series._homotopy.sweeps.sweep import Sweep
 from mdqr.series._systems.system import System
 
 # Times that all paths are followed, each time from other random numbers, while a few are lost: more

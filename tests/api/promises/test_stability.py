@@ -23,7 +23,10 @@ MATRIX_FUNCTIONS = (
 EXPERIMENTAL = {
     **{f"tensorcore.{name}": getattr(tensorcore, name) for name in tensorcore.__all__},
     **{f"series.{name}": getattr(series, name) for name in ("track", "Path", "Piece")},
-    **{f"series.{name}": getattr(series, name) for name in ("solve", "Solutions", "SolveInfo")},
+    **{
+        f"series.{name}": getattr(series, name)
+        for name in ("solve", "Solutions", "SolutionSweep", "SolveInfo")
+    },
     **{f"series.{name}": getattr(series, name) for name in ("Solution", "mixed_volume")},
     **{f"distributed.{name}": getattr(distributed, name) for name in distributed.__all__},
     **{f"optimize.{name}": getattr(optimize, name) for name in optimize.__all__},

@@ -43,7 +43,7 @@ CHUNKS_COVERED = tuple(
 
 _COEFFICIENTS = (expansions.COEFFICIENTS,)
 _RADIUS = (Family("radius", 25),)
-_CERTIFY = _SERIES + "_homotopy.certify:"
+_CERTIFY = _SERIES + "_homotopy.proofs.certify:"
 _CERTIFIED = "tests/series/test_certificates.py::"
 _KNOWN = Tests(_CERTIFIED + "test_errors_of_known_solutions")
 _CLUSTERS = Tests(_CERTIFIED + "test_clusters")
@@ -68,7 +68,10 @@ SERIES = (
     Mutant(_CERTIFY + "_Disks.test", (_KNOWN,), "1", precisions=("dd",)),
     Mutant(_CERTIFY + "_Disks.test", (_CLUSTERS,), "2", kind="below", precisions=("dd",)),
     Mutant(
-        _SERIES + "_homotopy.magnitudes:Magnitudes.orders", (_CLUSTERS,), "2", precisions=("dd",)
+        _SERIES + "_homotopy.proofs.magnitudes:Magnitudes.orders",
+        (_CLUSTERS,),
+        "2",
+        precisions=("dd",),
     ),
 )
 

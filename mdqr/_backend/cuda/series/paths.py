@@ -23,7 +23,7 @@ class Paths(KernelCalls):
     """The kernel of homotopy paths."""
 
     def follows_paths(self, system: PathSystem, count: int) -> bool:
-        """Tell whether a call for so many paths is worth while, and their memory is there."""
+        """Return True if a call for so many paths is worth while, and their memory is there."""
         kernels = self.kernels
         threads = _MOST_THREADS * kernels.device.multiprocessors
         held = 8 * _rounded(_words(system)) * threads

@@ -26,7 +26,7 @@ _NAMES = ("auto", "total_degree", "multihomogeneous", "polyhedral")
 
 @dataclass(frozen=True)
 class Start:
-    """Where paths begin, as `solve` is given it.
+    """The start of paths, as `solve` is given it.
 
     `square` are the equations in the units ``2**powers``, at the `values` of the parameters.
     """

@@ -1,7 +1,7 @@
 """Start systems whose equations are products of linear ones, each in a group of the unknowns.
 
-Paths are as many as the ways to take one factor of each equation so that each group has as many
-equations as unknowns: Bezout's number for groups (A. P. Morgan and A. J. Sommese 1987).
+One path for each choice of a factor in every equation that gives each group as many equations as
+unknowns: Bezout's number for groups (A. P. Morgan and A. J. Sommese 1987).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ALL_GROUPINGS = 6
 def groups_of(
     terms: Terms, variables: Sequence[str], given: Sequence[Sequence[str]] | None
 ) -> Groups:
-    """Return the groups by the places of their unknowns: the given ones, or those of fewest paths.
+    """Return groups, each the places of its unknowns: the given ones, or those with fewest paths.
 
     Raises
     ------

@@ -24,10 +24,10 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._functions.creation import array
-from mdqr.series._homotopy import integers
 from mdqr.series._homotopy.homotopy import eliminated
-from mdqr.series._homotopy.integers import Fixed
-from mdqr.series._homotopy.magnitudes import Magnitudes, U
+from mdqr.series._homotopy.proofs import integers
+from mdqr.series._homotopy.proofs.integers import Fixed
+from mdqr.series._homotopy.proofs.magnitudes import Magnitudes, U
 from mdqr.series._systems.terms import Terms
 
 # Bits behind those of the precision, in which points are cut off.

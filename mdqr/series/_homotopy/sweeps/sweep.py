@@ -17,18 +17,18 @@ from mdqr._functions.creation import array
 from mdqr._functions.from_limbs import from_limbs
 from mdqr._precision import PRECISIONS, Precision, dd
 from mdqr._progress import Reporter
-from mdqr.series._homotopy.certify import certificates
-from mdqr.series._homotopy.certify_batch import proofs
 from mdqr.series._homotopy.classify import Cluster, clusters
 from mdqr.series._homotopy.endgame import INFINITY, REGULAR
 from mdqr.series._homotopy.follow import close_pairs, equal, follow
 from mdqr.series._homotopy.homotopy import Parameters, doubles
-from mdqr.series._homotopy.parameter_tables import ParameterTables
 from mdqr.series._homotopy.problem import Problem, in_units
+from mdqr.series._homotopy.proofs.certify import certificates
+from mdqr.series._homotopy.proofs.certify_batch import proofs
 from mdqr.series._homotopy.refine import refined
 from mdqr.series._homotopy.results import Found, close, met, real_ones
-from mdqr.series._homotopy.solution_sweep import SolutionSweep
 from mdqr.series._homotopy.solutions import SolveInfo
+from mdqr.series._homotopy.sweeps.parameter_tables import ParameterTables
+from mdqr.series._homotopy.sweeps.solution_sweep import SolutionSweep
 from mdqr.series._homotopy.tracker import THERE, TOLERANCE, Paths, by_kernel
 from mdqr.series._systems.terms import Terms, gaussian
 
@@ -240,7 +240,7 @@ class _Ends:
 
 
 def _may_meet(x: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """Tell which points of each target ``(m, k, n)`` may equal another one, by their radii.
+    """Return which points of each target ``(m, k, n)`` may equal another one, by their radii.
 
     Points are sorted by a projection on a random line, where close ones are close.
     """

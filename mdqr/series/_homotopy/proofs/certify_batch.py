@@ -1,6 +1,6 @@
 """Krawczyk's test for solutions at many values of parameters, without Python's work for each.
 
-Values are computed in a precision above that of the points. With D factors and K terms an
+Values are computed in a higher precision than the points have. With D factors and K terms an
 equation, products in that precision are wrong by less than ``4 eps`` of their moduli, coefficients
 are rounded once, and a sum by less than ``(K + 8) eps`` of the moduli in each part: together less
 than ``2 (4 D + K + 48) eps`` of the sum of the moduli of the terms.
@@ -17,9 +17,9 @@ from mdqr import concatenate, zeros
 from mdqr._array.array import MDArray
 from mdqr._functions.creation import array
 from mdqr._precision import Precision
-from mdqr.series._homotopy.certify import LIMIT, Certificates, Test
-from mdqr.series._homotopy.integers import Fixed
-from mdqr.series._homotopy.magnitudes import U
+from mdqr.series._homotopy.proofs.certify import LIMIT, Certificates, Test
+from mdqr.series._homotopy.proofs.integers import Fixed
+from mdqr.series._homotopy.proofs.magnitudes import U
 from mdqr.series._systems.products import Products
 from mdqr.series._systems.terms import Terms
 
@@ -28,7 +28,7 @@ _TOGETHER, _LARGEST = 4096, 2.0**900
 
 
 class Proofs(NamedTuple):
-    """Which points are certified ``(points,)``, bounds and radii of uniqueness ``(points, n)``."""
+    """Certified points ``(points,)``, their bounds and radii of uniqueness ``(points, n)``."""
 
     certified: np.ndarray
     error: np.ndarray

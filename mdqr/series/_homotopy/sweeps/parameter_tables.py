@@ -14,7 +14,7 @@ from mdqr.series._homotopy.tables import path_system
 
 
 class ParameterTables:
-    """Tables whose sets of coefficients are those of targets ``(targets, parameters)``."""
+    """Tables with a set of coefficients for each of the targets ``(targets, parameters)``."""
 
     def __init__(self, homotopy: Parameters) -> None:
         self._homotopy, terms = homotopy, homotopy.terms

@@ -1,0 +1,1 @@
+"""Proofs that solutions exist near points, are distinct, and real or not."""

@@ -1,0 +1,1 @@
+"""Solutions at many values of the parameters."""
