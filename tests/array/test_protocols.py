@@ -312,19 +312,11 @@ OF_CALLS = {
     *("array_equiv", "isposinf", "isneginf", "iscomplex", "nanpercentile", "sinc", "i0"),
 }
 ALONE = {
-    "amax",
-    "amin",
-    "around",
-    "flatnonzero",
-    "argwhere",
-    "iscomplexobj",
-    "isrealobj",
-    "copyto",
-    "reshape",
+    *("amax", "amin", "around", "flatnonzero", "argwhere", "iscomplexobj", "isrealobj"),
+    *("copyto", "reshape", "roots"),
     *("fix", "tril_indices_from", "triu_indices_from", "diag_indices_from"),
     *OF_CALLS,
     *("isreal", "delete", "insert", "put", "partition", "argpartition"),  # tests/api/signatures
-    "roots",
 }
 
 
