@@ -219,6 +219,6 @@ def _is_harmless() -> bool:
     frame = sys._getframe(1).f_back
     while frame is not None and package_of(frame) == "numpy":
         frame = frame.f_back
-    if frame is not None and frame.f_globals.get("__name__") == "pandas.core.dtypes.missing":
+    if frame is not None and frame.f_code.co_name == "_isna" and package_of(frame) == "pandas":
         return True
     return package_of(frame) in ("matplotlib", "mpl_toolkits")

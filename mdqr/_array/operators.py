@@ -280,12 +280,12 @@ class Operators:
     # -- dispatch --------------------------------------------------------------------------------
 
     def _forward(self, function: Function, other: Any) -> Any:
-        if is_column(other):
+        if type(other) is not type(self) and is_column(other):
             return self._of_columns(function, other)
         return function(self, arithmetic(other)) if is_operand(other) else NotImplemented
 
     def _reflected(self, function: Function, other: Any) -> Any:
-        if is_column(other):
+        if type(other) is not type(self) and is_column(other):
             return self._of_columns(lambda x, y: function(y, x), other)
         return function(arithmetic(other), self) if is_operand(other) else NotImplemented
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mdqr._limbs import planes
+from mdqr._precision import Precision
 
 EXACT_INTEGER = 2**53  # up to which all integers are doubles
 
@@ -179,7 +180,9 @@ def is_column(x: Any) -> bool:
     if not (is_frame(x) and hasattr(x, "isna")):  # not one of mdqr
         return False
     kinds = x.dtypes if hasattr(x, "columns") else [x.dtype]
-    return len(kinds) > 0 and all(hasattr(kind, "precision") for kind in kinds)
+    return len(kinds) > 0 and all(
+        isinstance(getattr(kind, "precision", None), Precision) for kind in kinds
+    )
 
 
 def _is_rational(x: object) -> bool:

@@ -426,7 +426,7 @@ class MDExtensionArray(ExtensionArray):
 
     def _accumulate(self, name: str, *, skipna: bool = True, **kwargs: Any) -> MDExtensionArray:
         if name not in TRANSFORMS:
-            raise NotImplementedError(f"cannot perform {name} with type {self.dtype}")
+            raise TypeError(f"cannot perform {name} with type {self.dtype}")
         ids = np.zeros(len(self), dtype=np.intp)
         return type(self)(transformed(name, self._mdarray, ids, 1, skipna=skipna))
 

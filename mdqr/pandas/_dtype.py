@@ -9,7 +9,7 @@ import numpy as np
 from pandas.api.extensions import ExtensionDtype, register_extension_dtype
 
 from mdqr._array.array import MDArray
-from mdqr._precision import Precision, as_precision
+from mdqr._precision import PRECISIONS, Precision, as_precision
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
 
@@ -84,8 +84,8 @@ class MDDtype(ExtensionDtype):
         """
         if not isinstance(string, str):
             raise TypeError(f"'construct_from_string' expects a string, got {type(string)}")
-        found = re.fullmatch(r"mdqr\[(d|dd|qd|od)\]", string)
-        if found is None:
+        found = re.fullmatch(r"mdqr\[(\w+)\]", string)
+        if found is None or found[1] not in {precision.name for precision in PRECISIONS}:
             raise TypeError(f"Cannot construct a 'MDDtype' from '{string}'")
         return cls(as_precision(found[1]))
 

@@ -74,6 +74,7 @@ OTHERWISE = {
 }
 
 
+@pytest.mark.long
 class TestColumns(base.ExtensionTests):
     divmod_exc = series_scalar_exc = frame_scalar_exc = series_array_exc = None
 

@@ -283,3 +283,20 @@ WRONG = [
 def test_wrong_arguments_are_named(call, error, message):
     with pytest.raises(error, match=message):
         call(mdqr.qd([[1, 2], [3, 4]]))
+
+
+@pytest.mark.parametrize(
+    ("call", "instead"),
+    [
+        (lambda a: np.gcd(a, a), r"xp\.astype\(a, xp\.int64\)"),
+        (lambda a: a @ a & 1, None),
+        (np.invert, r"no integers"),
+        (np.real_if_close, r"a\.real"),
+        (lambda a: np.rollaxis(a, 0), r"mdqr\.moveaxis"),
+        (lambda a: np.apply_over_axes(np.sum, a, [0]), r"axis=\(0, 1\)"),
+        (lambda a: np.result_type(a, a), r"max\(a\.precision"),
+    ],
+)
+def test_functions_without_a_counterpart_name_another(call, instead, precision):
+    with pytest.raises(TypeError, match=instead):
+        call(mdqr.ones(3, precision=precision))

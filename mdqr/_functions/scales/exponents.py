@@ -101,7 +101,7 @@ def spacing(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     MDArray
         Powers of two, exactly; NaN of infinities and NaN.
 
-    >>> bool(mdqr.spacing(mdqr.qd(1)) == mdqr.qd.eps)
+    >>> bool(mdqr.spacing(mdqr.qd(1)) == mdqr.nextafter(mdqr.qd(1), 2) - 1)
     True
     """
     given = _real("spacing", x)

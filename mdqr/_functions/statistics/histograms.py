@@ -334,8 +334,9 @@ def _sums(places: Any, factors: MDArray, count: int) -> MDArray:
     found = filled.zeros(
         count, precision=factors.precision, dtype=factors.dtype, device=factors.device
     )
-    order = host_block(places.argsort(kind="stable"))
-    sizes = host_block(planes.namespace(factors._block).bincount(places, minlength=count))
+    places = host_block(places)
+    order = places.argsort(kind="stable")
+    sizes = np.bincount(places, minlength=count)
     starts = sizes.cumsum() - sizes
     for size in np.unique(sizes[sizes > 0]).tolist():
         (chosen,) = np.nonzero(sizes == size)
