@@ -49,7 +49,8 @@ def _cpu() -> dict[str, Any]:
         "cpus": available_cpus(),
         "python": platform.python_version(),
         "versions": {name: version for name in PACKAGES if (version := _version(name))},
-        "mdqr": mdqr.config._describe(),
+        # Without the folder of compiled kernels, which belongs to one machine.
+        "mdqr": {k: v for k, v in mdqr.config._describe().items() if k != "kernels"},
     }
 
 

@@ -81,12 +81,13 @@ def workers(options: Options) -> Iterator[Row]:
     chunk = CHUNK // 20 if options.quick else CHUNK
     sizes = [("dd", options.rows or 10 * chunk), ("od", (options.rows or 10 * chunk) // 5)]
     for p, m in sizes:
+        held = 4 * chunk // (5 * as_precision(p).limbs)  # rows of 13 MB
         for count in (1, 2):
             settings = {"n_workers": count, "threads_per_worker": 1, "memory_limit": LIMIT}
             with LocalCluster(**settings, dashboard_address=":0") as cluster, Client(cluster) as to:
                 to.run(lambda: __import__("mdqr.distributed"))
                 start = time.perf_counter()
-                md.lstsq(rows_of(m, COLUMNS, p, min(chunk, m)), scheduler=to)
+                md.lstsq(rows_of(m, COLUMNS, p, min(held, m)), scheduler=to)
                 seconds = time.perf_counter() - start
                 peaks = to.run(status, "VmHWM") if STATUS.exists() else {}
             size = f"{m}x{COLUMNS}"

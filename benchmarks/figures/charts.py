@@ -171,6 +171,37 @@ def series_times(data: Data) -> Any:
     return figure
 
 
+def rows_in_chunks(data: Data) -> Any:
+    """Draw times against rows above, against workers below."""
+    figure, (above, below) = style.panels([2.6, 1.7])
+    for name, found in data["rows"].items():
+        x, times = found.values()
+        above.loglog(x, times, "o-", color=COLORS["mdqr"])
+        label(above, f"{DIGITS[name]} digits", (x[-1], times[-1]), COLORS["mdqr"])
+    above.set(title="least squares with 20 columns", xlabel="rows", xlim=(x[0] / 1.3, 3 * x[-1]))
+    style.named(above.xaxis, x, [f"{n:,}" for n in x])
+    style.units(above.yaxis, "s")
+    names = list(data["workers"])[::-1]
+    markers = {"1": ("D", COLORS["float64"]), "2": ("o", COLORS["mdqr"])}
+    for y, name in enumerate(names):
+        for count, time in data["workers"][name].items():
+            marker, color = markers[count]
+            below.plot(time, y, marker, color=color)
+            if y == len(names) - 1:
+                label(below, f"{count} worker{'s' * (count != '1')}", (time, y), color, "above")
+    every = [time for found in data["workers"].values() for time in found.values()]
+    below.set_xscale("log")
+    below.set(
+        title="in processes of 1 GiB",
+        xlim=(min(every) / 1.5, 1.5 * max(every)),
+        ylim=(-0.5, len(names) - 0.2),
+    )
+    below.grid(visible=False, axis="x")
+    style.named(below.yaxis, range(len(names)), names)
+    style.units(below.xaxis, "s", (1, 2, 5))
+    return figure
+
+
 def refinement_steps(data: Data) -> Any:
     """Draw the gain against the condition."""
     figure, (axes,) = style.panels([2.8])

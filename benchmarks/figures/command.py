@@ -61,6 +61,11 @@ FIGURES: dict[str, Figure] = {
         data.series_times,
         ("mpmath",),
     ),
+    "rows-in-chunks": Figure(
+        "Time of least squares of rows in chunks by rows and by workers",
+        ("distributed",),
+        data.rows_in_chunks,
+    ),
     "product-rates": Figure(
         "Multiply-adds a second of products through residues and of limbs",
         ("products",),

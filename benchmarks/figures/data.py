@@ -179,6 +179,21 @@ def series_times(recorded: Recorded) -> dict[str, Any]:
     return found
 
 
+def rows_in_chunks(recorded: Recorded) -> dict[str, Any]:
+    """Seconds of least squares by rows in one process, and of one and of two workers."""
+    rows = recorded["distributed"]
+    found: dict[str, Any] = {"rows": {}, "workers": {}}
+    for name in NAMES:
+        times = of(rows, "rows", precision=name)
+        found["rows"][name] = line({int(row.size.split("x")[0]): value(row) for row in times})
+    for row in of(rows, "workers", unit="s"):
+        count = int(row.what.removeprefix("lstsq, ").split()[0])
+        m = int(row.size.split("x")[0])
+        of_size = found["workers"].setdefault(f"{m:,} rows, {row.precision}", {})
+        of_size[str(count)] = value(row)
+    return found
+
+
 def refinement_steps(recorded: Recorded) -> dict[str, Any]:
     """Digits that a step of refinement gains, in the median, by the condition."""
     digits: dict[str, list[float]] = {}
