@@ -27,6 +27,16 @@ def finite(block: Block, is_complex: bool) -> Block:
     return is_all(namespace(block).isfinite(block[:, 0] if is_complex else block[0]))
 
 
+def powers_of_two(exponents: Block) -> Block:
+    """Return 2 to the nearest integers of floats, exactly; 1 for infinities and NaN.
+
+    `exp2` of CUDA errs by a unit in the last place also there.
+    """
+    xp = namespace(exponents)
+    whole = xp.rint(xp.where(xp.isfinite(exponents), exponents, 0.0))
+    return xp.ldexp(xp.ones_like(whole), xp.clip(whole, -2200.0, 2200.0).astype(np.int32))
+
+
 def magnitude_bits(block: Block, is_complex: bool) -> Block:
     """Return the bits of the leading magnitudes as int64, which order as the magnitudes do.
 

@@ -199,6 +199,15 @@ def test_a_batch_on_a_device(monkeypatch):
     assert (found.result.status == wanted.result.status).all()
 
 
+def test_powers_of_two_are_exact_where_exp2_is_not(monkeypatch):
+    """CUDA's errs by a unit: limbs times such a factor are no product."""
+    wanted = curve_fit(decay, X, data_of(4), [2, 0.5], precision=mdqr.dd)
+    exact = np.exp2
+    monkeypatch.setattr(np, "exp2", lambda x: exact(x) * (1.0 + 2.0**-52))
+    found = curve_fit(decay, X, data_of(4), [2, 0.5], precision=mdqr.dd)
+    assert mdqr.array_equal(found.popt, wanted.popt)
+
+
 def test_a_problem_that_fails_on_a_device(monkeypatch):
     """Problems are chosen, and put back among the others."""
     y = data_of(5)

@@ -12,6 +12,7 @@ import numpy as np
 
 import mdqr
 from mdqr._array.array import MDArray
+from mdqr._limbs.scaling import powers_of_two
 
 # Arrays of float64 in the memory of the host, or of a GPU.
 Floats = Any
@@ -178,4 +179,4 @@ def sizes_of(xp: ModuleType, x: Any, before: Floats | None = None) -> Floats:
         near = xp.where(near > 0, near, 1.0)
     else:
         near = xp.maximum(near, before * 0.25)
-    return xp.exp2(xp.floor(xp.log2(near)))
+    return powers_of_two(xp.floor(xp.log2(near)))

@@ -14,6 +14,7 @@ import numpy as np
 
 import mdqr
 from mdqr._array.array import MDArray
+from mdqr._limbs.scaling import powers_of_two
 from mdqr.optimize._batch.algebra import (
     FEWEST,
     Floats,
@@ -100,7 +101,7 @@ class _Stage:
     def __init__(self, xp: ModuleType, noise: Noise, bits: int, active: Floats, last: bool) -> None:
         self.noise, self.is_last = noise, last
         # The lengths of differences, relative to the sizes.
-        self.root = root = xp.exp2(xp.round(0.5 * xp.log2(noise.unit)))
+        self.root = root = powers_of_two(0.5 * xp.log2(noise.unit))
         ulp = 2.0 ** -(bits + 8)
         # Relative errors at which the stage ends, and all of them.
         self.target = xp.full(root.shape, ulp) if last else root * _REACHED
@@ -312,7 +313,7 @@ class Iteration:
     def _inverted(self, place: Derivatives, stage: _Stage) -> _Hessian:
         """Return the inverse of the Hessian, and where it is positive definite beyond doubt."""
         xp, n, noise = self._xp, self._x.shape[0], stage.noise
-        cube = xp.exp2(xp.round(xp.log2(noise.unit) / 3.0))
+        cube = powers_of_two(xp.log2(noise.unit) / 3.0)
         found, pairs = self._problems.second(self._x, place.r, self._sizes * cube)
         first, other = pairs
         # The place of each pair of parameters among the pairs.
@@ -324,7 +325,7 @@ class Iteration:
         near, slopes = xp.abs(found.limbs[0]), xp.abs(place.jacobian.limbs[0])
         diagonal = h.limbs[0][np.arange(n), np.arange(n)]
         usable = (diagonal > 0) & xp.isfinite(diagonal)
-        scale = xp.exp2(-xp.round(0.5 * xp.log2(xp.where(usable, diagonal, 1.0))))
+        scale = powers_of_two(-0.5 * xp.log2(xp.where(usable, diagonal, 1.0)))
         both = scale[:, None] * scale
         values, definite = inverses(xp, h * both)
         moduli = xp.abs(place.r.limbs[0])

@@ -10,6 +10,7 @@ import numpy as np
 
 import mdqr
 from mdqr._array.array import MDArray
+from mdqr._limbs.scaling import powers_of_two
 from mdqr.optimize._batch.algebra import EPS, Floats, chosen, leading, sizes_of, to_host
 from mdqr.optimize._batch.descend import Descent
 from mdqr.optimize._batch.newton import Iteration, Minima
@@ -96,7 +97,7 @@ def linear_parameters(problems: Problems, x0: MDArray) -> list[int]:
     xp = problems.module_of(x)
     sizes = sizes_of(xp, x)
     unit, absolute = _errors_near(problems, x, sizes)
-    steps = sizes * xp.exp2(xp.round(xp.log2(unit) / 3.0))
+    steps = sizes * powers_of_two(xp.log2(unit) / 3.0)
     lean = xp.asarray((1.0 + np.arange(n)) / (8.0 * n))[:, None]
     first, other = np.triu_indices(n)
     product = (steps[first] * steps[other])[..., None]

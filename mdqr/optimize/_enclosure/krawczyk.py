@@ -19,6 +19,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import PrecisionWarning
+from mdqr._limbs.scaling import powers_of_two
 from mdqr.linalg import LinAlgError, cholesky, inv
 from mdqr.optimize._enclosure.ball import Ball, enclosed, up
 
@@ -91,7 +92,7 @@ def triangle(h: Ball) -> tuple[MDArray, float]:
     diagonal = h.mid[index, index].to_numpy()
     if not (np.isfinite(h.rad).all() and np.isfinite(diagonal).all() and np.all(diagonal > 0)):
         raise Unproven(_INDEFINITE)
-    scale = np.exp2(-np.round(0.5 * np.log2(diagonal)))
+    scale = powers_of_two(-0.5 * np.log2(diagonal))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrecisionWarning)

@@ -6,6 +6,7 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._limbs.device import host_block
+from mdqr._limbs.scaling import powers_of_two
 
 
 def leading(a: MDArray | np.ndarray) -> np.ndarray:
@@ -49,7 +50,7 @@ def sizes_of(x: MDArray | np.ndarray, before: np.ndarray | None = None) -> np.nd
         near = np.where(near > 0, near, 1.0)
     else:
         near = np.maximum(near, before * 0.25)
-    return np.asarray(np.exp2(np.floor(np.log2(near))))
+    return np.asarray(powers_of_two(np.floor(np.log2(near))))
 
 
 def norms_of(a: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ import mdqr
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._errors import warn_of_precision
+from mdqr._limbs.scaling import powers_of_two
 from mdqr._pickles import State
 from mdqr._precision import Precision
 from mdqr._stability import experimental
@@ -101,7 +102,7 @@ class BatchInfo(FitStatistics):
         xp, (m, n) = for_block(a.limbs).xp, a.shape[-2:]
         wide = a.reshape(-1, m, n)
         near = xp.sqrt((wide.limbs[0] ** 2).sum(axis=-2))
-        scale = xp.exp2(-xp.round(xp.log2(xp.where(near > 0, near, 1.0))))
+        scale = powers_of_two(-xp.log2(xp.where(near > 0, near, 1.0)))
         wide = wide * scale[:, None, :]
         gram = mdqr.moveaxis(wide.mT @ wide, 0, -1)
         inverse, definite = swept(xp, gram.copy())
@@ -164,7 +165,7 @@ def _scale(problems: Problems, x0: MDArray) -> None:
     largest = abs(r.limbs[0]).max(axis=-1)
     far = (largest > 0) & ((largest < 1e-60) | (largest > 1e60))
     if bool(far.any()):
-        problems.scale = xp.exp2(-xp.round(xp.log2(xp.where(far, largest, 1.0))))
+        problems.scale = powers_of_two(-xp.log2(xp.where(far, largest, 1.0)))
 
 
 def _result(

@@ -10,6 +10,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import place_of_least, warn_of_precision
+from mdqr._limbs.scaling import powers_of_two
 from mdqr._precision import Precision
 from mdqr._progress import Progress, Report, with_report
 from mdqr._stability import experimental
@@ -97,7 +98,7 @@ class _Equations:
                 size = np.hypot(*size.reshape(2, -1))
             size = size[np.isfinite(size) & (size > 0)]
         if size.size == function.count and np.min(size) < mdqr.dd.eps * np.max(size):
-            self.powers = np.exp2(-np.round(np.log2(size)))
+            self.powers = powers_of_two(-np.log2(size))
 
 
 @experimental

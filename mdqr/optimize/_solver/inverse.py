@@ -16,6 +16,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import PrecisionWarning
+from mdqr._limbs.scaling import powers_of_two
 from mdqr.linalg import LinAlgError, cholesky, inv
 from mdqr.optimize._model.points import leading, times_powers
 
@@ -122,5 +123,5 @@ def with_unit_diagonal(h: MDArray) -> tuple[MDArray | None, np.ndarray]:
     diagonal = leading(h[index, index])
     if not np.all(diagonal > 0) or not np.isfinite(diagonal).all():
         return None, diagonal
-    scale = np.exp2(-np.round(0.5 * np.log2(diagonal)))
+    scale = powers_of_two(-0.5 * np.log2(diagonal))
     return times_powers(times_powers(h, scale[:, None]), scale), scale

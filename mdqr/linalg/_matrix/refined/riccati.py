@@ -14,6 +14,7 @@ from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
+from mdqr._limbs.scaling import powers_of_two
 from mdqr.linalg._matrix.given import first_limbs, frobenius
 from mdqr.linalg._matrix.refined.bases import (
     LEAST,
@@ -182,7 +183,7 @@ def _stabilizing(a: np.ndarray, g: np.ndarray, q: np.ndarray) -> np.ndarray:
     n = a.shape[-1]
     of_a, of_g, of_q = (abs(x).max(axis=(-2, -1), initial=0.0) for x in (a, g, q))
     power = np.rint(np.log2(np.maximum(np.sqrt(of_q / of_g), of_a / of_g)))
-    scale = np.exp2(np.where(abs(power) < 500, power, 0.0))[:, None, None]
+    scale = powers_of_two(np.where(abs(power) < 500, power, 0.0))[:, None, None]
     g, q = g * scale, q / scale
     upper = np.concatenate([a, -g], axis=-1)
     lower = np.concatenate([-q, -a.conj().swapaxes(-1, -2)], axis=-1)
