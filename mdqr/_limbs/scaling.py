@@ -30,7 +30,7 @@ def finite(block: Block, is_complex: bool) -> Block:
 def powers_of_two(exponents: Block) -> Block:
     """Return 2 to the nearest integers of floats, exactly; 1 for infinities and NaN.
 
-    `exp2` of CUDA errs by a unit in the last place also there.
+    `exp2` of CUDA has an error of a unit in the last place for whole numbers, too.
     """
     xp = namespace(exponents)
     whole = xp.rint(xp.where(xp.isfinite(exponents), exponents, 0.0))

@@ -286,7 +286,7 @@ class MDExtensionArray(ExtensionArray):
         copy : bool, optional
             As pandas'; without an effect.
         na_value : object, optional
-            What stands for a missing value.
+            The missing value.
 
         Returns
         -------

@@ -11,7 +11,7 @@ import pytest
 
 import mdqr
 from mdqr.optimize import curve_fit, least_squares, lsq_linear, nnls, root
-from mdqr.optimize._public.statistics import statistics_of
+from mdqr.optimize._public.statistics import Linearised, statistics_of
 
 X = np.arange(6.0)
 Y = mdqr.array(["3", "1.9", "1.4", "1.1", "0.7", "0.6"], precision=mdqr.dd)
@@ -74,11 +74,12 @@ def test_a_zero_in_any_units(first, second):
 def test_statistics_of_least_squares_where_normal_equations_lose_digits():
     a = mdqr.array(np.vander(np.arange(1.0, 31.0), 14), precision=mdqr.d)
     r = mdqr.array(np.cos(np.arange(30.0)), precision=mdqr.d)
-    assert type(statistics_of(a[:, -3:], r, mdqr.d)).__name__ == "_Normal"
-    assert type(statistics_of(a, r, mdqr.d)).__name__ == "LstsqInfo"
+    short, long = (Linearised(x, r, np.zeros(x.shape[1])) for x in (a[:, -3:], a))
+    assert type(statistics_of(short, mdqr.d)).__name__ == "_Normal"
+    assert type(statistics_of(long, mdqr.d)).__name__ == "LstsqInfo"
     exact = mdqr.linalg.lstsq(a[:, -3:], r, precision=mdqr.qd).info
-    errors = statistics_of(a[:, -3:], r, mdqr.d).standard_errors()
-    scale = statistics_of(a[:, -3:], r, mdqr.d).residual_std
+    errors = statistics_of(short, mdqr.d).standard_errors()
+    scale = statistics_of(short, mdqr.d).residual_std
     assert mdqr.allclose(errors / scale, exact.standard_errors() / exact.residual_std, rtol=1e-15)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 import mdqr
 from mdqr._array.array import MDArray
-from mdqr._limbs.scaling import powers_of_two
+from mdqr._limbs.scaling import norms, powers_of_two
 from mdqr.optimize._batch.algebra import (
     FEWEST,
     Floats,
@@ -213,7 +213,7 @@ class Iteration:
             return far
         reach = (far / self._sizes).max(axis=0)
         wrong = self._wrong(stage, hessian.second) + hessian.turned * reach[:, None]
-        return self._xp.sqrt((wrong * wrong).sum(axis=-1))
+        return norms(wrong, -1)
 
     def _moved(self, stage: _Stage, step: MDArray, bound: Floats) -> Floats:
         """Make a step where one is due.

@@ -219,7 +219,7 @@ def _result(
 
 
 def _rounded(arrays: Sequence[MDArray], precision: Precision) -> list[MDArray]:
-    """Return arrays in a precision, by one call for all: there are few values and many calls."""
+    """Return arrays in a precision, by one call for all."""
     joined = mdqr.concatenate([a.reshape(-1) for a in arrays]).astype(precision)
     ends = np.cumsum([a.size for a in arrays])
     parts = mdqr.split(joined, ends[:-1].tolist())

@@ -15,6 +15,7 @@ import numpy as np
 
 import mdqr
 from mdqr._array.array import MDArray
+from mdqr._limbs.scaling import norms
 from mdqr._precision import Precision
 from mdqr.optimize._model.derivatives import Curvature, Jacobian
 from mdqr.optimize._model.noise import Noise, measure
@@ -324,7 +325,7 @@ class _Iteration:
             self._free,
             inverse,
             full,
-            np.sqrt(np.sum(doubt * doubt, axis=0)),
+            norms(doubt, 0),
             self.history,
             self._noise,
             self._sizes,

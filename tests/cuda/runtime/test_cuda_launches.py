@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from emulation.modules import call_paths
 from stand_ins import ONE_BLOCK, STAND_INS
 from tensorcore_cases import emulated_engine
 
@@ -213,6 +214,8 @@ def launched(name):
             call_linear_algebra(backend, kind, n)
             call_others(backend, kind, n)
             call_exact(backend, kind, n)
+        for precision in PRECISIONS:
+            call_paths(backend, precision.limbs, n)
         call_tensorcore(kernels, n)
     return kernels.names
 

@@ -168,16 +168,16 @@ def call_series(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
         call_paths(backend, limbs)
 
 
-def call_paths(backend: CudaBackend, limbs: int) -> None:
+def call_paths(backend: CudaBackend, limbs: int, count: int = 1) -> None:
     """Make the call for homotopy paths: numbers are complex, modules one for both fields."""
     (coefficient,) = blocks(limbs, True, (1, 2, 2))
-    (x,) = blocks(limbs, True, (1, 1))
+    (x,) = blocks(limbs, True, (1, count))
     system = path_system(
         np.zeros(2, int), np.array([[1], [0]]), coefficient, 1, patch=None, weight=None
     )
-    others = Paths.at(np.zeros((1, 1), complex), 1.0)._parts()[1:]
+    others = Paths.at(np.zeros((1, count), complex), 1.0)._parts()[1:]
     goal = PathGoal(0.0, 1e-5, 1e-10, 0.1)
-    backend.follow_paths(system, PathPoints(x, *others), np.zeros(1, np.int64), goal)
+    backend.follow_paths(system, PathPoints(x, *others), np.arange(count), goal)
 
 
 def call_small(backend: CudaBackend) -> None:

@@ -128,7 +128,7 @@ def unseen(
 ) -> tuple[Block, Block]:
     """Return the result of `formed` for finite matrices, without a wait.
 
-    Returned are also the words that `is_within_range` reads. There are at most `MOST_TERMS` terms.
+    Returned are also the words that `is_within_range` reads. At most `MOST_TERMS` terms are summed.
     """
     out = _new(backend, kind, (int(x.shape[-2]), int(y.shape[-1])), shape)
     bits = ceil(-log2(eps_of(kind))) if bits is None else bits

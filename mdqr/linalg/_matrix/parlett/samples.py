@@ -70,7 +70,7 @@ class Samples:
         """Return the largest moduli on circles; infinite where a disk has a singularity.
 
         The last coefficients of a function that is analytic in the disk of some twice the radius
-        are small: those at the end stand for negative powers.
+        are small: the last ones belong to negative powers.
         """
         precision = PRECISIONS[1]
         angles = _circle(_FEW, precision)
