@@ -291,8 +291,8 @@ void run_tasks(std::ptrdiff_t tasks, void (*task)(void*, std::ptrdiff_t), void* 
         if (shares.empty())
             shares = cut(tasks, p.threads);
         std::atomic<int> next{0};
-        const job work{task,  context,           shares.data(),
-                       &next, int(shares.size()), resumed + longest_run};
+        const job work{
+            task, context, shares.data(), &next, int(shares.size()), resumed + longest_run};
         // What one thread computes, or others keep the workers from, waits for nobody.
         std::unique_lock<std::mutex> lock(p.one_call, std::defer_lock);
         if (work.count > 1 && lock.try_lock()) {
