@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from mdqr._limbs import planes
+from mdqr._limbs import planes, scaling
 from mdqr._progress import Progress, Report, with_report
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
@@ -82,6 +82,8 @@ def certify_lstsq(
     wanted = (form.n,) if form.is_vector else (form.n, form.right)
     if inputs.shape(0) != wanted:
         raise ValueError(f"certify_lstsq: x must have shape {wanted}; got {inputs.shape(0)}")
+    if not scaling.finite(inputs.blocks[0], inputs.is_complex):
+        raise ValueError("certify_lstsq: x has infinities or NaN: no bound holds for them")
     if inputs.is_complex and not form.is_complex:
         raise ValueError("certify_lstsq: x is complex, and the rows are real")
     limbs = max(form.work.limbs, inputs.work.limbs)

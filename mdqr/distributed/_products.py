@@ -46,7 +46,7 @@ class Seen(NamedTuple):
     sides: Extent | None
     constants: Constants | None
     counts: tuple[int, ...]
-    check: float
+    check: int
     weighted: bool
 
 
@@ -82,7 +82,7 @@ class Look(_Step):
             exact.extent_of(backend, b, field) if self.sides else None,
             constants(Planes(backend, self.form.kind), chunk.a) if self.sides else None,
             (int(a.shape[-2]),),
-            number_of(chunk, field),
+            number_of(chunk),
             chunk.weights is not None,
         )
 
@@ -249,7 +249,9 @@ def alpha_of(problem: Problem, found: Triangle, form: Form) -> float:
         return float("inf")
     relative = (eps if form.work.limbs > limbs else 0.0) + 8.0 * form.work.eps * found.seen.weighted
     powers = host_block(problem.solved.powers)
-    under = found.seen.weighted * form.work.limbs * m**0.5 * np.ldexp(1.0, -1072 - powers)
+    # Of R in the units of the columns, too.
+    roundings = found.seen.weighted * m**0.5 + form.n**0.5
+    under = form.work.limbs * roundings * np.ldexp(1.0, -1072 - powers)
     columns = relative * 2.0 * scaling.norms(problem.r_size, -2) + under
     eta = float((columns * problem.rows).sum())
     return float((near + 2.0 * (1.0 + near) * eta + eta**2) * (1.0 + 2.0**-20))

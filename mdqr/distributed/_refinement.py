@@ -209,7 +209,7 @@ def step(problem: Problem, x: Pair, sums: Sums) -> Step:
     bound = (bound + 2.0 * square_of(eps) * (x_size + d_size)) * _UP
     bound = np.where(alpha < 0.5, bound, np.inf)
     # Zeros are solved by zeros.
-    bound = np.where(sums.moduli.terms > 0, bound, 0.0)
+    bound = np.where(sums.moduli.terms == 0.0, 0.0, bound)
     found = pairs.joined(backend, kind, *x, d)
     return Step(found, d_size, bound, y, alpha, problem.is_known)
 
@@ -252,7 +252,7 @@ def data_bound(problem: Problem, sums: Sums, alpha: float) -> np.ndarray:
     """
     rows, k = problem.rows, len(problem.unit)
     eta = float((rows * np.sqrt(sums.moduli.columns)).sum())
-    least, most = (1.0 - alpha) ** 0.5 - eta, (1.0 + alpha) ** 0.5 + eta
+    least, most = max(1.0 - alpha, 0.0) ** 0.5 - eta, (1.0 + alpha) ** 0.5 + eta
     if not least > 0.0:
         return np.full((len(rows), k), np.inf)
     turned = scaling.norms(problem.inverse.T @ sums.moduli.turned, -2)

@@ -73,7 +73,7 @@ class Sums(NamedTuple):
     rows: int
     longest: int
     parts: int
-    check: float
+    check: int
 
 
 class ChunkSums:
@@ -128,7 +128,7 @@ def sums_of(chunk: Chunk, at: Point, kind: Kind) -> Sums:
         rows=int(a.shape[-2]),
         longest=int(a.shape[-2]),
         parts=1,
-        check=check_of(chunk, field),
+        check=check_of(chunk),
     )
 
 

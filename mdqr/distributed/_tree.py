@@ -13,7 +13,7 @@ import numpy as np
 from mdqr._backend import for_block
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import device_of, place
-from mdqr._limbs.planes import Block
+from mdqr._limbs.planes import Block, namespace
 from mdqr._progress import Reporter
 from mdqr.distributed._checkpoint import Kept
 from mdqr.distributed._engines import Engine, folded
@@ -34,7 +34,7 @@ class Node(NamedTuple):
 
     problem: UpdatableLstsq
     counts: tuple[int, ...]
-    check: float
+    check: int
     depth: int
     method: str = "tsqr"
 
@@ -67,11 +67,29 @@ def loaded(function: str, index: int, item: Any, form: Form, *, sides: bool) -> 
         return Fault(error.index, error.made)
 
 
-def check_of(chunk: Chunk, is_complex: bool) -> float:
-    """Return a number that other rows would hardly have: the same for the same chunk."""
-    sums = [abs(scaling.leading(block, is_complex)).sum() for block in (chunk.a, chunk.b)]
-    first, second = fetch(*sums)
-    return float(first) + 0.5 * float(second)
+# Words of a chunk's check are the digits of a number in this base.
+_ODD = 0x9E3779B97F4A7C15
+
+
+def check_of(chunk: Chunk) -> int:
+    """Return a number that other rows or weights would hardly have: the same for the same chunk.
+
+    It is a sum of all bits, each word times an odd number of its place, modulo ``2**64``.
+    """
+    blocks = [chunk.a, chunk.b] if chunk.weights is None else [chunk.a, chunk.b, chunk.weights]
+    heads = [(block, np.ndindex(block.shape[:-2])) for block in blocks]
+    sums = fetch(*(_sum_of_bits(block[at]) for block, places in heads for at in places))
+    found = 0
+    for word in sums:
+        found = _ODD * found + int(word)
+    return (2 * chunk.place + 1) * found % 2**64
+
+
+def _sum_of_bits(plane: Block) -> Block:
+    xp = namespace(plane)
+    words = xp.ascontiguousarray(plane).reshape(-1).view(np.int64)
+    words = words ^ (words >> 31)  # signs alone would cancel in pairs
+    return (words * xp.arange(1, 2 * words.size, 2, dtype=np.int64)).sum()
 
 
 def leaf(function: str, index: int, item: Any, form: Form, sides: bool) -> Node | Fault:
@@ -101,7 +119,7 @@ def leaf(function: str, index: int, item: Any, form: Form, sides: bool) -> Node 
         fit.changes, fit.steps = fit.changes + 1, fit.steps + 1
     numbers = Numbers(engine, inputs, engine.zeros(data, 0, 0))
     problem = UpdatableLstsq._of(numbers, fit, is_vector=form.is_vector)
-    return Node(problem, (int(chunk.a.shape[-2]),), check_of(chunk, form.is_complex), 0)
+    return Node(problem, (int(chunk.a.shape[-2]),), check_of(chunk), 0)
 
 
 def fit_of(engine: Planes, r: Block, m: int, sides: Sequence[int]) -> Fit:

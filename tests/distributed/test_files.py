@@ -145,3 +145,17 @@ def test_files_that_are_none(tmp_path):
     zarr.create_array(store=str(path), data=np.zeros((3, 3)))
     with pytest.raises(ValueError, match="not written by save_rows"):
         md.open_rows(path)
+
+
+def test_columns_of_text_by_name_and_index(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text('"t, s",one,y\n0.1,1,2\n0.2,1,3\n0.4,1,5.5\n')
+    by_name, by_index = (
+        md.lstsq(md.open_rows(path, precision="d", b=b, header=True)).x for b in ("y", -1)
+    )
+    assert mdqr.array_equal(by_name, by_index)
+    exact = np.linalg.lstsq([[0.1, 1], [0.2, 1], [0.4, 1]], [2, 3, 5.5])[0]
+    assert np.allclose(by_name.to_numpy(), exact)
+    for b, error in ((7, ValueError), (-9, ValueError), (True, TypeError)):
+        with pytest.raises(error, match="open_rows: b"):
+            md.lstsq(md.open_rows(path, precision="d", b=b, header=True))

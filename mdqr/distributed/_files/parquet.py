@@ -14,6 +14,7 @@ from mdqr._functions.creation import array
 from mdqr._functions.manipulation.joining import column_stack
 from mdqr._precision import Precision, from_file
 from mdqr.distributed._engines import imported
+from mdqr.distributed._files.columns import column, within
 from mdqr.distributed._files.limbs import checked, chunk_from
 
 _KEY = "mdqr"
@@ -116,7 +117,7 @@ class Table:
             if x not in self._names:
                 raise ValueError(f"open_rows: {self._path} has no column {x!r}: {self._names}")
             return self._names.index(x)
-        return x % len(self._names)
+        return within(column(x), len(self._names), str(self._path))
 
     @property
     def count(self) -> int:

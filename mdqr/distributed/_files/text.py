@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from mdqr._io.loadtxt import loadtxt
 from mdqr._precision import Precision
+from mdqr.distributed._files.columns import column, within
 
 
 class Text:
@@ -38,14 +40,16 @@ class Text:
     def _columns(self, b: Any, header: bytes) -> Any:
         """Return the indices of the right-hand sides."""
         names = header.decode(self._options.get("encoding", "utf-8")).strip()
-        known = [x.strip().strip('"') for x in names.split(self._options.get("delimiter", ","))]
+        delimiter = self._options.get("delimiter", ",")
+        known = next(csv.reader([names], delimiter=delimiter, skipinitialspace=True), [])
+        known = [x.strip() for x in known]
 
         def place(x: Any) -> int:
             if isinstance(x, str):
                 if x not in known:
                     raise ValueError(f"open_rows: {self._path} has no column {x!r}: {known}")
                 return known.index(x)
-            return int(x)
+            return column(x)
 
         if b is None or isinstance(b, (int, str)):
             return None if b is None else place(b)
@@ -74,10 +78,10 @@ class Text:
             raise ValueError(_placed(str(error), self._path, first)) from None
         if self._b is None:
             return x
-        n = x.shape[1]
-        sides = [self._b % n] if isinstance(self._b, int) else [k % n for k in self._b]
+        n, is_vector = x.shape[1], isinstance(self._b, int)
+        sides = [within(k, n, self._path) for k in ([self._b] if is_vector else self._b)]
         others = [j for j in range(n) if j not in sides]
-        return x[:, others], x[:, sides[0]] if isinstance(self._b, int) else x[:, sides]
+        return x[:, others], x[:, sides[0]] if is_vector else x[:, sides]
 
 
 def _placed(message: str, path: str, first: int) -> str:
