@@ -98,7 +98,7 @@ def read_touchstone(
     >>> text = "! one port\n# MHz S RI R 75\n1.5 0.1 -0.2\n"
     >>> found = mdqr.read_touchstone(io.StringIO(text), ports=1, precision=mdqr.qd)
     >>> print(found.frequencies, found.parameters[0, 0, 0])
-    [1500000.0] 0.1 - 0.2j
+    [1500000.0] 0.1-0.2j
     """
     target, name = as_precision(precision), name_of(file)
     count = _ports(name) if ports is None else int(ports)

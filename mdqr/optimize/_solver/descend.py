@@ -101,8 +101,8 @@ class Descent:
         """Return the next point and the relative gain of the sum; None where no step gains."""
         problem, cost = self._problem, float(point.cost)
         while self._damping < _LARGEST_DAMPING:
-            step = system.step(self._damping)
-            x = problem.box.clip(point.x + step)
+            reach = point.x + system.step(self._damping)
+            x = problem.box.clip(reach)
             moved = leading(x - point.x)
             if not np.any(np.abs(moved) > _SMALL * self._sizes * 2.0**-50):
                 return None
@@ -116,7 +116,9 @@ class Descent:
                 self._relax(ratio)
                 self._sizes = sizes_of(new.x, self._sizes)
                 return new, gain
-            if predicted <= (_NO_GAIN_IN_DOUBLES if self._rough else _NO_GAIN):
+            # A step that bounds cut off may predict no gain where a shorter one does.
+            is_whole = not np.any(leading(x - reach) != 0)
+            if is_whole and predicted <= (_NO_GAIN_IN_DOUBLES if self._rough else _NO_GAIN):
                 return None
             self._tighten()
         return None

@@ -1,0 +1,40 @@
+"""Nonlinear fits whose minima lie on bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+from mdqr.optimize import curve_fit
+
+X = np.linspace(0.1, 2.0, 12)
+
+
+def curve(x, a, b, c):
+    return a + b * b * x + b * c * x * x
+
+
+# Data, start and bounds whose first cut step predicts no gain.
+Y = [1.2678, 1.5835, 1.9947, 2.4785, 3.0702, 3.7994, 4.5853, 5.488, 6.4614, 7.5841, 8.7642, 10.0438]
+START, BOUNDS = [1.55, 0.76, 2.006], ([1.085, 0.57, 1.323], [2.057, 0.967, 2.171])
+
+
+def judge(y, start, bounds):
+    found = curve_fit(curve, X, y, start, bounds=bounds, precision="dd")
+    wanted = scipy.optimize.least_squares(lambda p: curve(X, *p) - y, start, bounds=bounds)
+    assert found.result.status > 0
+    assert float(found.result.cost) <= wanted.cost * (1.0 + 1e-6)
+
+
+def test_a_step_that_bounds_cut_off_is_tried_shorter():
+    judge(np.array(Y), START, BOUNDS)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_minima_on_bounds(seed):
+    rng = np.random.default_rng(seed)
+    true = rng.uniform(0.5, 2.0, 3)
+    y = curve(X, *true) + rng.normal(0, 0.02, X.size)
+    centre = true + rng.uniform(-0.4, 0.4, 3)
+    judge(y, centre, (centre - 0.3, centre + 0.3))
