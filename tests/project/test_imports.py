@@ -119,6 +119,7 @@ SMALLER_FILES = {
     "mdqr/__main__.py": "python -m mdqr",
     "mdqr/pandas/_dtype.py": "a class that a registry of pandas takes",
     "mdqr/_io/html.py": "tables of notebooks",
+    "mdqr/distributed/_files/columns.py": "what text and Parquet share",
     "mdqr/_backend/cuda/digits.py": "what plans of products and panels derive from the limbs",
     "mdqr/array_api/special.py": "a public module: SciPy asks for its name",
     "mdqr/array_api/_dispatch.py": "what all functions of the namespace do with their operands",
