@@ -107,8 +107,8 @@ def lstsq(
     """Return the least-squares solution for rows in chunks, with an error bound.
 
     The first pass over the rows factors them by a tree; further passes sum up the residual until
-    all digits of the precision are bounded. Then the limbs of x do not depend on how the rows are
-    cut, and are the same as from `mdqr.linalg.lstsq`.
+    all digits of the precision are bounded. Where `info.unique_rounding` is true, the limbs of x do
+    not depend on how the rows are cut, and are the same as from `mdqr.linalg.lstsq`.
 
     Parameters
     ----------
@@ -154,7 +154,8 @@ def lstsq(
         A folder that this process and all workers can write, made if it does not exist. Each chunk
         leaves its R there, and its sums of each pass; a call that begins again after a stop takes
         them, and returns the same limbs. For chunks on hosts, by a tree. Delete it after the
-        call: `factor` does not see when rows have changed, `lstsq` raises RuntimeError.
+        call: rows or weights that have changed since are seen only where chunks are read again,
+        and then `lstsq` raises RuntimeError.
         Files in it are pickles: take no folder that others can write.
     progress : callable or bool, optional
         Called as ``progress(stage, done, total)`` for each chunk that is computed here or handed to
