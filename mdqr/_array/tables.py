@@ -111,6 +111,8 @@ _UFUNCS: dict[Any, tuple[str, ...]] = {
 
 def _ufuncs() -> dict[np.ufunc, Function]:
     """Return what answers each ufunc."""
+    # Of NumPy 2.2 and later.
+    newer = {"matvec": _matvec, "vecmat": _vecmat}
     return {
         **{
             getattr(np, name): getattr(module, name)
@@ -125,8 +127,7 @@ def _ufuncs() -> dict[np.ufunc, Function]:
         np.radians: angles.deg2rad,
         np.degrees: angles.rad2deg,
         np.matmul: matmul,
-        np.matvec: _matvec,
-        np.vecmat: _vecmat,
+        **{getattr(np, name): made for name, made in newer.items() if hasattr(np, name)},
     }
 
 
