@@ -144,6 +144,9 @@ def check(found, wanted):
 @pytest.mark.parametrize("case", CALLS, ids=lambda case: case[0])
 def test_calls_are_those_of_numpy(case):
     name, arguments, options = case
+    newer = name in ("matvec", "vecmat") or (name == "trim_zeros" and np.ndim(arguments[0]) > 1)
+    if newer and not hasattr(np, "matvec"):
+        pytest.skip("NumPy has it from 2.2 on")
     wanted = getattr(np, name)(*arguments, **options)
     for precision in ("d", "qd"):
         given = [converted(x, precision) for x in arguments]
@@ -215,9 +218,9 @@ def test_complex_values_keep_both_parts():
         mdqr.vstack(mdqr.hsplit(z, 2)).to_numpy()[:, 0], [1 + 2j, 3j, 0, 4]
     )
     np.testing.assert_array_equal(mdqr.iscomplex(z), [[True, False], [True, False]])
-    np.testing.assert_array_equal(
-        np.vecmat(z[0], z).to_numpy(), np.vecmat(z[0].to_numpy(), z.to_numpy())
-    )
+    if hasattr(np, "vecmat"):
+        near = z.to_numpy()
+        np.testing.assert_array_equal(np.vecmat(z[0], z).to_numpy(), np.vecmat(near[0], near))
     np.testing.assert_array_equal(mdqr.ldexp(z, [[1], [2]]).to_numpy(), z.to_numpy() * [[2], [4]])
     for name in ("frexp", "modf", "spacing", "i0", "isposinf", "unwrap"):
         with pytest.raises(TypeError, match="real"):
