@@ -381,7 +381,7 @@ def array_equiv(a1: Any, a2: Any, /) -> bool:
     Returns
     -------
     bool
-        Whether all values are equal; NaN equals nothing.
+        True if all values are equal; NaN equals nothing.
 
     Examples
     --------

@@ -120,13 +120,13 @@ def mmwrite(
     Parameters
     ----------
     file : str, path or text file
-        Where to write.
+        The place to write to.
     a : MDArray
         A matrix, real or complex; a vector is a column.
     comment : str, optional
         Lines behind the first one.
     sparse : bool, optional
-        Whether to write the entries that are not zero, with their places, and not all.
+        True to write the entries that are not zero, with their places, and not all.
     digits : int, optional
         Significant digits; by default the fewest that read back to the same limbs.
 

@@ -35,7 +35,7 @@ class MDExtensionArray(ExtensionArray):
     values : MDArray
         Real values, of one axis.
     copy : bool, optional
-        Whether to copy them.
+        True to copy them.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class MDExtensionArray(ExtensionArray):
         Returns
         -------
         numpy.ndarray of bool
-            Where they are NaN.
+            A mask, true for NaN.
         """
         return np.asarray(mdqr.isnan(self._mdarray))
 
@@ -186,9 +186,9 @@ class MDExtensionArray(ExtensionArray):
         indices : array_like of int
             The places.
         allow_fill : bool, optional
-            Whether -1 denotes a missing value, not the last one.
+            True if -1 denotes a missing value, not the last one.
         fill_value : number, optional
-            What to put for -1; NaN by default.
+            The value for -1; NaN by default.
 
         Returns
         -------
@@ -225,7 +225,7 @@ class MDExtensionArray(ExtensionArray):
         dtype : str or dtype
             The type; `float` rounds every value.
         copy : bool, optional
-            Whether the result is a copy in any case.
+            True for a copy in any case.
 
         Returns
         -------
@@ -355,7 +355,7 @@ class MDExtensionArray(ExtensionArray):
         Parameters
         ----------
         dropna : bool, optional
-            Whether missing values do not count.
+            True to leave missing values out.
 
         Returns
         -------
@@ -514,7 +514,7 @@ class MDExtensionArray(ExtensionArray):
         function : callable
             Of two MDArrays.
         column : pandas.Series, pandas.Index or MDExtensionArray
-            What holds this array, or itself.
+            The owner of this array, or itself.
 
         Returns
         -------

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from pandas.conftest import *  # noqa: F403
 from pandas.tests.extension import base
-from pandas.tests.extension.conftest import *  # noqa: F403
 
 import mdqr
 from mdqr.pandas import MDDtype, MDExtensionArray

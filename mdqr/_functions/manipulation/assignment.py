@@ -151,7 +151,7 @@ def fill_diagonal(a: MDArray, val: Any, /, wrap: bool = False) -> None:
     val : MDArray or array_like
         One value, or values for the diagonal, repeated if they are fewer.
     wrap : bool, optional
-        Whether the diagonal of a tall matrix begins again below, with a row between.
+        True to begin the diagonal of a tall matrix again below, with a row between.
 
     Raises
     ------

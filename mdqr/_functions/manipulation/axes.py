@@ -191,7 +191,7 @@ def rot90(m: Any, /, k: int = 1, axes: tuple[int, int] = (0, 1)) -> MDArray:
     Parameters
     ----------
     k : int, optional
-        How often.
+        The number of turns by a right angle.
     axes : pair of int, optional
         The axes of the plane.
 

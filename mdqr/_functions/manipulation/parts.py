@@ -94,7 +94,7 @@ def isrealobj(x: Any, /) -> bool:
     Returns
     -------
     bool
-        Whether it is not complex.
+        True if it is not complex.
 
     >>> mdqr.isrealobj(mdqr.zeros(2, precision=mdqr.qd))
     True

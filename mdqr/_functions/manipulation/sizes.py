@@ -68,7 +68,8 @@ def pad(
     array : MDArray or array_like
         The values.
     pad_width : int, array_like of int or dict
-        How many values before and behind, for all axes, ``(before, behind)``, or a pair for each.
+        The numbers of values before and behind: one for all axes, ``(before, behind)``, or a
+        pair for each axis.
     mode : {"constant", "edge", "reflect", "symmetric", "wrap"}, optional
         Constants; the value at the edge; the values mirrored at the edge value, or at the edge; or
         the values of the other end.
@@ -115,7 +116,7 @@ def trim_zeros(filt: Any, /, trim: Literal["fb", "f", "b"] = "fb", axis: Any = N
     filt : MDArray
         The values; NaN is not zero.
     trim : {"fb", "f", "b"}, optional
-        Whether to leave out zeros in front, behind, or both.
+        The ends without their zeros: the front, the back, or both.
     axis : int or tuple of int, optional
         The axes along which to trim; all by default.
 

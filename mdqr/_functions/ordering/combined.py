@@ -64,7 +64,7 @@ def intersect1d(
     Parameters
     ----------
     return_indices : bool, optional
-        Whether to return the places of the first ones in `ar1` and in `ar2`, too.
+        True to return the places of the first ones in `ar1` and in `ar2`, too.
 
     Returns
     -------

@@ -181,7 +181,7 @@ def digitize(
     bins : MDArray or array_like
         The edges, a vector that increases or decreases.
     right : bool, optional
-        Whether an interval has its right edge, not its left one.
+        True if an interval has its right edge, not its left one.
 
     Returns
     -------
@@ -231,9 +231,9 @@ def histogramdd(
     range : sequence of pairs, optional
         As in `mdqr.histogram`, for each dimension, or None.
     density : bool, optional
-        Whether the counts are divided by their sum and by the volumes.
+        True to divide the counts by their sum and by the volumes.
     weights : array_like, optional
-        How much points count.
+        The weights of the points.
 
     Returns
     -------

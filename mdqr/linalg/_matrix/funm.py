@@ -57,7 +57,7 @@ def funm(
         Bounds of the errors of entries, ``{"a_atol": ..., "a_rtol": ...}``, as in `lstsq`; by
         default half a unit in the last place of the precision in which they were given.
     return_info : bool, optional
-        Whether to return what is known of the errors, too.
+        True to return the information on the errors, too.
 
     Returns
     -------

@@ -54,7 +54,7 @@ def choose(
     verified : bool, optional
         Whether only proven bounds will do.
     at_any_cost : bool, optional
-        Whether bounds are to be proven where that costs more than QR; `verified` implies it.
+        True to prove bounds where that costs more than QR; `verified` implies it.
 
     Returns
     -------

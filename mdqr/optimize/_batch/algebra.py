@@ -138,18 +138,20 @@ def chosen(xp: ModuleType, mask: Floats, new: Any, old: Any) -> Any:
 
 def taken(name: str, value: Any, rows: Floats) -> Any:
     """Return the part of an array, or of a tuple of them, that some of the problems have."""
-    if isinstance(value, tuple):
-        parts = zip(value._fields, value, strict=True)  # type: ignore[attr-defined]
-        return type(value)(*(taken(each, part, rows) for each, part in parts))
+    fields = getattr(value, "_fields", ())
+    if fields:
+        return value._make(taken(each, getattr(value, each), rows) for each in fields)
     return value[..., rows, :] if name in _ON_RESIDUALS else value[..., rows]
 
 
 def put(name: str, whole: Any, rows: Floats, part: Any) -> Any:
     """Put a part back where it was taken from."""
-    if isinstance(whole, tuple):
-        for each, old, new in zip(whole._fields, whole, part, strict=True):  # type: ignore[attr-defined]
-            put(each, old, rows, new)
-    elif name in _ON_RESIDUALS:
+    fields = getattr(whole, "_fields", ())
+    for each in fields:
+        put(each, getattr(whole, each), rows, getattr(part, each))
+    if fields:
+        return whole
+    if name in _ON_RESIDUALS:
         whole[..., rows, :] = part
     else:
         whole[..., rows] = part

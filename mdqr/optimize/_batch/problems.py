@@ -87,7 +87,7 @@ class Problems:
     def try_doubles(self, x: MDArray) -> None:
         """Note if the function of `Doubles` has the values that it has in dd, at ``(n, B)``.
 
-        Where these are few, the host evaluates it: a step takes a GPU longer.
+        The host evaluates it for few of them: a step takes a GPU longer.
         """
         wanted = self._values(x[:, None, :, None], None, x.precision)
         if not isinstance(wanted, MDArray):

@@ -82,7 +82,7 @@ def solve(
     rng : int or numpy.random.Generator, optional
         Seed of the random numbers of the homotopy.
     device : str, optional
-        Where many paths are followed at once: "cpu", "cuda" or "cuda:k". By default the GPU of the
+        The device for many paths at once: "cpu", "cuda" or "cuda:k". By default the GPU of the
         start points or of `target`, if they are on one. Results are in the memory of the host.
     progress : callable or bool, optional
         Called as ``progress("paths", done, total)`` and ``progress("ends", done, total)``; True

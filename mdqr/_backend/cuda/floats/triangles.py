@@ -25,7 +25,7 @@ def invert(kernels: Kernels, triangles: Sequence[Block], *, units: int = 0) -> B
     Parameters
     ----------
     kernels : Kernels
-        Where the kernels run.
+        The kernels that are launched.
     triangles : sequence of Block
         Matrices ``(n, n)`` of float64 or complex128. Their entries below the diagonal are not read.
     units : int, optional

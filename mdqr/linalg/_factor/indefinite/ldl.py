@@ -73,9 +73,9 @@ def ldl(
     a : array_like
         Matrices ``(..., n, n)``, of which one triangle is read; they need not be definite.
     lower : bool, optional
-        Whether the lower triangle is read, and the factor is lower triangular; else both are upper.
+        True to read the lower triangle, for a lower triangular factor; else both are upper.
     hermitian : bool, optional
-        Whether complex matrices are Hermitian, the imaginary parts of their diagonals taken for 0;
+        True if complex matrices are Hermitian, the imaginary parts of their diagonals taken for 0;
         else they are symmetric.
     precision : Precision or str, optional
         The precision of the results; by default the precision of `a`.

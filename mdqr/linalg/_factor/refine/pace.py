@@ -57,7 +57,7 @@ class Pace:
     size : float
         The norm of F that was seen last, or the least that its difference can show.
     gains : bool
-        Whether it is much smaller than the one that was seen before.
+        True if it is much smaller than the one that was seen before.
     """
 
     def __init__(self, kind: Kind) -> None:

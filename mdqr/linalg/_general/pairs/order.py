@@ -24,7 +24,7 @@ def starts(form: Form) -> list[int]:
 def eigenvalues(form: Form) -> tuple[MDArray, MDArray]:
     """Return alpha, complex, and beta: eigenvalues of the scaled pair are ``alpha / beta``.
 
-    Where T has the diagonal s in two rows, alpha has the eigenvalues of ``H diag(s)^-1``, times s.
+    If T has the diagonal s in two rows, alpha has the eigenvalues of ``H diag(s)^-1``, times s.
     """
     h, t = form.values(form.h), form.values(form.t)
     alpha, beta = h.diagonal().astype(dtype=complex), t.diagonal().real.copy()

@@ -104,7 +104,7 @@ def qz(
     a, b : array_like
         Matrices ``(..., n, n)``; leading dimensions broadcast.
     output : {"real", "complex"}, optional
-        Whether real pairs have a real decomposition, with blocks of two rows, or a complex
+        The field of the decomposition of real pairs: real, with blocks of two rows, or a complex
         triangular one.
     precision : Precision or str, optional
         The precision of the results; by default the higher one of `a` and `b`.
@@ -273,10 +273,8 @@ class _Pairs:
     def eigenvalues(self, form: Form) -> tuple[MDArray, MDArray]:
         """Return alpha and beta of one pair."""
         alpha, beta = eigenvalues(form)
-        return tuple(  # type: ignore[return-value]
-            x._like(form.backend.ldexp(x._block, power, is_complex=x.is_complex))
-            for x, power in zip((alpha, beta), form.powers, strict=True)
-        )
+        of_a, of_b = form.powers
+        return _raised(form, alpha, of_a), _raised(form, beta, of_b)
 
     def whole(self, parts: list[MDArray]) -> MDArray:
         """Return arrays ``(n,)`` of all pairs as one, with the batch shape."""
@@ -323,3 +321,8 @@ class _Pairs:
             return FactorErrors(*(x.reshape(shape) for x in found))
 
         return known._described(FactorInfo(precision, errors))
+
+
+def _raised(form: Form, x: MDArray, power: Any) -> MDArray:
+    """Return x times a power of two."""
+    return x._like(form.backend.ldexp(x._block, power, is_complex=x.is_complex))

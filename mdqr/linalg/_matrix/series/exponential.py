@@ -31,7 +31,7 @@ class Exponential:
     backend : Backend
         Where they live.
     keep : {"", "norms", "errors"}
-        Whether factors are kept for `error`, which follows rounding errors with "errors".
+        True to keep factors for `error`, which follows rounding errors with "errors".
     """
 
     def __init__(self, a: MDArray, backend: Backend, *, keep: Keep) -> None:

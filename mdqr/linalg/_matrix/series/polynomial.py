@@ -43,7 +43,7 @@ class Polynomial:
     width, rows : int
         Powers up to `width` are computed, and as many sums of them as `rows`.
     keep : {"", "norms", "errors"}
-        Whether factors are kept, for `error` or for `errors`.
+        The factors that are kept: none, or those for `error` or for `errors`.
     """
 
     def __init__(

@@ -96,7 +96,7 @@ class Test:
     values : numpy.ndarray
         The equations ``(m, points)``.
     wrong : numpy.ndarray or float, optional
-        How wrong these may be, beyond their roundings to float64.
+        Bounds of their errors, beyond their roundings to float64.
     """
 
     def __init__(

@@ -59,7 +59,7 @@ class Sweep:
     precision : Precision
         Of the solutions.
     certify : bool
-        Whether solutions are certified.
+        True to certify solutions.
     """
 
     problem: Problem
