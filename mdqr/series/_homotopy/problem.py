@@ -151,6 +151,14 @@ def in_units(terms: Terms, powers: np.ndarray) -> Terms:
     return Terms(terms.exponents, scaled, terms.equation, terms.equations)
 
 
+def units_near(moduli: np.ndarray) -> np.ndarray:
+    """Return exponents of powers of two near numbers ``(n,)``; zeros have the least one."""
+    least = moduli[moduli > 0].min(initial=np.inf)
+    if not np.isfinite(least):
+        return np.zeros(len(moduli), int)
+    return np.rint(np.log2(np.where(moduli > 0, moduli, least))).astype(int)
+
+
 def squared(terms: Terms, rng: np.random.Generator) -> Terms:
     """Return as many equations as unknowns: each one of them, plus random multiples of the rest.
 

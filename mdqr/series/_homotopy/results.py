@@ -16,11 +16,11 @@ from mdqr.series._homotopy.endgame import INFINITY, REGULAR
 from mdqr.series._homotopy.follow import Followed, close_pairs
 from mdqr.series._homotopy.homotopy import Homotopy
 from mdqr.series._homotopy.proofs.certify import Certificates, certificates
-from mdqr.series._homotopy.proofs.integers import Fixed
 from mdqr.series._homotopy.proofs.magnitudes import Magnitudes
 from mdqr.series._homotopy.refine import refined, separated
 from mdqr.series._homotopy.solutions import Solutions, SolveInfo
-from mdqr.series._systems.terms import Terms
+from mdqr.series._systems.polynomial import Gaussian
+from mdqr.series._systems.terms import Terms, gaussian
 
 # Singular solutions are real with imaginary parts below this, relative to the point; solutions of
 # combinations of equations solve the equations where these are left with less of their terms.
@@ -128,7 +128,7 @@ def real_ones(proven: Certificates) -> np.ndarray:
 
     Its distance from the point is at most the error and twice the imaginary part.
     """
-    imaginary = abs(proven.points.floats.imag) * (1 + 2.0**-50)
+    imaginary = abs(proven.points.to_numpy().imag.T) * (1 + 2.0**-50)
     return np.asarray((proven.error + 2 * imaginary < proven.unique * (1 - 2.0**-50)).all(axis=0))
 
 
@@ -140,8 +140,8 @@ def met(proven: Certificates) -> tuple[np.ndarray, np.ndarray]:
     """
     doubtful, again = (np.zeros(len(proven.certified), bool) for _ in range(2))
     which = np.flatnonzero(proven.certified)
-    points, error = proven.points.floats[:, which], proven.error[:, which]
-    # Points near each other are compared in integers.
+    points, error = proven.points.to_numpy().T[:, which], proven.error[:, which]
+    # Points near each other are compared exactly.
     for pair in close_pairs(points, error + 2.0**-49 * abs(points)):
         i, j = sorted(which[list(pair)].tolist())
         apart = _difference(proven, i, j)
@@ -152,9 +152,12 @@ def met(proven: Certificates) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _difference(proven: Certificates, i: int, j: int) -> np.ndarray:
-    points = proven.points
-    parts = (points.real[:, [i]] - points.real[:, [j]], points.imag[:, [i]] - points.imag[:, [j]])
-    return abs(Fixed(parts[0], parts[1], points.bits).floats)[:, 0]
+    pairs = zip(proven.points[i], proven.points[j], strict=True)
+    return np.array([_distance(gaussian(a), gaussian(b)) for a, b in pairs])
+
+
+def _distance(a: Gaussian, b: Gaussian) -> float:
+    return abs(complex(float(a.real - b.real), float(a.imag - b.imag)))
 
 
 def close(found: Found, x: np.ndarray) -> _Part | None:

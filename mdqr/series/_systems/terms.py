@@ -86,7 +86,7 @@ class Terms:
             size = max(abs(value.real), abs(value.imag))
             bits = size.numerator.bit_length() - size.denominator.bit_length()
             top[place] = max(top[place], bits) if top[place] else bits
-        factors = [_power_of_two(-int(bits)) for bits in top]
+        factors = [power_of_two(-int(bits)) for bits in top]
         scaled = [
             Gaussian(value.real * factors[place], value.imag * factors[place])
             for place, value in zip(self.equation.tolist(), self.coefficients, strict=True)
@@ -190,5 +190,5 @@ def _is_some(value: Gaussian) -> bool:
     return bool(value.real or value.imag)
 
 
-def _power_of_two(exponent: int) -> Fraction:
+def power_of_two(exponent: int) -> Fraction:
     return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)
