@@ -6,6 +6,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -18,11 +20,11 @@ from mdqr.linalg import LinAlgError, inv
 from mdqr.series import Solutions, System, mixed_volume, solve
 from mdqr.series._homotopy import endgame, follow
 from mdqr.series._homotopy.endgame import REGULAR
-from mdqr.series._homotopy.homotopy import doubles
+from mdqr.series._homotopy.homotopy import Homotopy, doubles
 from mdqr.series._homotopy.problem import Problem
 from mdqr.series._homotopy.refine import refined
 from mdqr.series._homotopy.starts.start import total_degree
-from tests.support.polynomial_systems import COUNTS, cyclic, katsura, system
+from tests.support.polynomial_systems import COUNTS, cyclic, eco, katsura, noon, system
 
 # Seconds on two cores.
 AIMS = {"cyclic-5": 0.3, "katsura-7": 0.2, "cyclic-6": 2.0, "cyclic-7": 12.0, "katsura-10": 4.0}
@@ -143,47 +145,56 @@ def _seconds(call: Callable[[], Solutions]) -> float:
 
 def precisions(options: Options) -> Iterator[Row]:
     """The most limbs that a path took, by the condition of its end."""
-    given = {
-        "eco-6": "tests", "cyclic-5": cyclic(5), "katsura-5": katsura(5),
-        "Wilkinson 15": system("*".join(f"(x-{i})" for i in range(1, 16)), names="x"),
-    }  # fmt: skip
-    del given["eco-6"]
-    for e in range(2, 42, 3):
-        given[f"pair 1e-{e}"] = system(f"(x-1)*(x-1-1/10^{e})*(x-3)", "y-x^2+x", names="x,y")
+    given = {"cyclic-5": cyclic(5), "katsura-5": katsura(5), "eco-6": eco(6), "noon-4": noon(4)}
+    for k in (10, 15, 19):
+        given[f"Wilkinson {k}"] = system("*".join(f"(x-{i})" for i in range(1, k + 1)), names="x")
     for name, one in given.items():
-        for condition, limbs in _limbs(one):
-            size = f"{condition:.3g}"
-            yield Row("precisions", name, "mdqr", "dd", size, float(limbs), "limbs")
+        for condition, limbs in _of_paths(one):
+            yield Row("precisions", name, "mdqr", "dd", f"{condition:.3g}", float(limbs), "limbs")
+    for e in range(1, 30, 2):
+        pair = system(f"(x-1)*(x-1-1/10^{e})*(x-3)", "y-x^2+x", names="x,y")
+        with _noted() as taken:
+            found = solve(pair)
+        condition = max(_condition(pair, x[None]) for x in found.x)
+        row = partial(Row, "precisions", "pairs", "mdqr", "dd", f"{condition:.3g}")
+        yield row(float(max(taken)), "limbs")
 
 
-def _limbs(given: System) -> Iterator[tuple[float, int]]:
-    """Yield the condition of the end of each path, and the most limbs that it took."""
+def _of_paths(given: System) -> Iterator[tuple[float, int]]:
+    """Yield the condition of each regular end, and the most limbs that its path took."""
     terms = Problem.of(given, None).at([])
     homotopy, x = total_degree(terms, np.random.default_rng(0))
     for j in range(x.shape[1]):
-        most = [1]
-        patched = []
-        for module in (follow, endgame):
-            inner = module.advance
-
-            def advance(h: Any, *given: Any, inner: Any = inner, **more: Any) -> Any:
-                most[0] = max(most[0], (h.precision or PRECISIONS[0]).limbs)
-                return inner(h, *given, **more)
-
-            patched.append(mock.patch.object(module, "advance", advance))
-        with patched[0], patched[1]:
+        with _noted() as taken:
             ends = follow.follow(homotopy, x[:, [j]], PRECISIONS[-1], None).ends
         if ends.kind[0] == REGULAR:
-            point = (ends.x[1:] / ends.x[0]).T
-            yield _condition(given, point), most[0]
+            yield _condition(given, (ends.x[1:] / ends.x[0]).T), max(taken)
 
 
-def _condition(given: System, x: np.ndarray) -> float:
+@contextmanager
+def _noted() -> Iterator[set[int]]:
+    """Note the limbs of all points that are followed meanwhile."""
+    taken = {1}
+    with ExitStack() as stack:
+        for module in (follow, endgame):
+            inner = partial(_noting, taken, module.advance)
+            stack.enter_context(mock.patch.object(module, "advance", inner))
+        yield taken
+
+
+def _noting(
+    taken: set[int], inner: Callable[..., Any], h: Homotopy, *args: Any, **more: Any
+) -> Any:
+    taken.add((h.precision or PRECISIONS[0]).limbs)
+    return inner(h, *args, **more)
+
+
+def _condition(given: System, x: Any) -> float:
     """Return the condition of the Jacobian in the infinity norm, rows of one size."""
     terms, od = Problem.of(given, None).at([]), PRECISIONS[-1]
     _, slopes = terms.precise(od)(refined(terms, x, PRECISIONS[2]).astype(od))
     jacobian = slopes[0]
-    moduli = terms.moduli(abs(x.T).astype(complex))[1].real.sum(axis=1)[:, 0]
+    moduli = terms.moduli(abs(doubles(x)).T.astype(complex))[1].real.sum(axis=1)[:, 0]
     try:
         inverse = inv(jacobian)
     except LinAlgError:
