@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -134,7 +134,15 @@ class Solutions:
     def __iter__(self) -> Iterator[Solution]:
         return (self[i] for i in range(len(self)))
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: int | np.integer[Any]) -> Solution: ...
+
+    @overload
+    def __getitem__(
+        self, index: slice | np.ndarray[Any, Any] | list[int] | list[bool]
+    ) -> Solutions: ...
+
+    def __getitem__(self, index: Any) -> Solution | Solutions:
         """Return a `Solution` for an integer, `Solutions` for a slice, a mask or indices."""
         parts = [getattr(self, name) for name in _ROWS]
         if isinstance(index, int | np.integer):
@@ -161,8 +169,7 @@ class Solutions:
         for demand, given in ((real, self.is_real), (singular, self.is_singular)):
             if demand is not None:
                 held &= given == bool(demand)
-        found: Solutions = self[held]
-        return found
+        return self[held]
 
     def to_numpy(self) -> np.ndarray:
         """Return the solutions ``(k, n)`` in complex128."""

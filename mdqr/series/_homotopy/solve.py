@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 
@@ -27,28 +28,97 @@ from mdqr.series._homotopy.results import Found, collected
 from mdqr.series._homotopy.solutions import Solutions
 from mdqr.series._homotopy.starts import start as starts
 from mdqr.series._homotopy.starts.chosen import Start
+from mdqr.series._homotopy.sweeps.solution_sweep import SolutionSweep
 from mdqr.series._homotopy.sweeps.sweep import Sweep
 from mdqr.series._systems.system import System
 
+StartName: TypeAlias = Literal["auto", "total_degree", "multihomogeneous", "polyhedral"]
+Groups: TypeAlias = Sequence[Sequence[str]] | None
+Scalar: TypeAlias = complex | str | Fraction
+RandomSource: TypeAlias = int | np.random.Generator | None
 # Times that all paths are followed, each time from other random numbers, while a few are lost: more
 # than this part of them have a reason.
 _ATTEMPTS, _FEW = 3, 0.1
+
+
+@overload
+def solve(
+    system: System,
+    *,
+    start: StartName = "auto",
+    groups: Groups = None,
+    target: Any = None,
+    parameters: Sequence[str] | None = None,
+    precision: PrecisionLike | None = None,
+    certify: bool = True,
+    rng: RandomSource = 0,
+    device: str | None = None,
+    progress: Progress = None,
+) -> Solutions: ...
+
+
+@overload
+def solve(
+    system: System,
+    *,
+    start: tuple[Any, Any],
+    groups: Groups = None,
+    target: Scalar | Sequence[Scalar],
+    parameters: Sequence[str] | None = None,
+    precision: PrecisionLike | None = None,
+    certify: bool = True,
+    rng: RandomSource = 0,
+    device: str | None = None,
+    progress: Progress = None,
+) -> Solutions: ...
+
+
+@overload
+def solve(
+    system: System,
+    *,
+    start: tuple[Any, Any],
+    groups: Groups = None,
+    target: Sequence[Sequence[complex]],
+    parameters: Sequence[str] | None = None,
+    precision: PrecisionLike | None = None,
+    certify: bool = True,
+    rng: RandomSource = 0,
+    device: str | None = None,
+    progress: Progress = None,
+) -> SolutionSweep: ...
+
+
+@overload
+def solve(
+    system: System,
+    *,
+    start: tuple[Any, Any],
+    groups: Groups = None,
+    target: Any,
+    parameters: Sequence[str] | None = None,
+    precision: PrecisionLike | None = None,
+    certify: bool = True,
+    rng: RandomSource = 0,
+    device: str | None = None,
+    progress: Progress = None,
+) -> Solutions | SolutionSweep: ...
 
 
 @experimental
 def solve(
     system: System,
     *,
-    start: Any = "auto",
-    groups: Sequence[Sequence[str]] | None = None,
+    start: StartName | tuple[Any, Any] = "auto",
+    groups: Groups = None,
     target: Any = None,
     parameters: Sequence[str] | None = None,
     precision: PrecisionLike | None = None,
     certify: bool = True,
-    rng: Any = 0,
+    rng: RandomSource = 0,
     device: str | None = None,
     progress: Progress = None,
-) -> Any:
+) -> Solutions | SolutionSweep:
     """Return all isolated solutions of a polynomial system.
 
     Parameters
@@ -159,6 +229,7 @@ def solve(
             best = one
         if not 0 < best.info.failed <= _FEW * best.paths:
             break
+    assert best is not None
     return best
 
 
