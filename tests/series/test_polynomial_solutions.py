@@ -281,7 +281,81 @@ def test_more_equations_than_unknowns():
     check_sum(found)
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("x^2+y^2-1", "x^2+y^2-1"),
+        ("x*y-1", "2*x*y-2"),
+        ("x^2-1", "x^3-x"),
+        ("(x+y-2)*(x-1)", "(x+y-2)*(y-3)*x"),
+    ],
+)
+def test_equations_that_repeat_leave_curves(texts):
+    """Newton's corrections are small on a curve where roundings leave the Jacobian an inverse."""
+    for start in ("total_degree", "polyhedral"):
+        found = series.solve(system(*texts), start=start)
+        assert found.info.positive_dimensional > 0
+        check_sum(found)
+        assert len(found) == found.is_certified.sum()
+        assert all(abs(complex(one.x[0].to_numpy())) < 4 for one in found)
+
+
+@pytest.mark.parametrize("multiplicity", [16, 30, 50])
+def test_many_paths_at_a_point_are_no_set(multiplicity):
+    found = series.solve(system(f"x^{multiplicity}", names="x"), start="total_degree")
+    assert found.multiplicity.tolist() == [multiplicity]
+    assert found.info.positive_dimensional == found.info.failed == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("1e200*x^2 - 1e-200", [Fraction(1, 10**200), Fraction(-1, 10**200)]),
+        ("x - 10^200", [Fraction(10**200)]),
+        ("10^400*x - 3*10^400", [Fraction(3)]),
+        ("x - 1e-320", [Fraction(1, 10**320)]),
+        ("x^2 - 3e-150*x + 2e-300", [Fraction(1, 10**150), Fraction(2, 10**150)]),
+    ],
+)
+def test_coefficients_and_solutions_of_any_size(text, values):
+    """Bounds hold, also where limbs underflow."""
+    found = series.solve(system(text, names="x"), precision="qd")
+    assert found.is_certified.all()
+    assert found.is_real.all()
+    for x, error in zip(found.x[:, 0], found.error_bound[:, 0], strict=True):
+        away = [abs(Fraction(*x.real.as_integer_ratio()) - value) for value in values]
+        assert min(away) <= Fraction(float(error))
+    assert len(found) == len(values)
+
+
+def test_a_solution_outside_of_the_range_of_doubles():
+    found = series.solve(system("x - 10^330", "y - 2"))
+    assert not found.is_certified.any()
+    assert np.isnan(found.digits).all()
+
+
+def test_a_hundred_unknowns():
+    """An array of as many axes there is none."""
+    names = [f"x{i}" for i in range(100)]
+    texts = [f"{name}+{names[(i + 1) % 100]}/3-{i}" for i, name in enumerate(names)]
+    found = series.solve(series.System.from_strings(texts, names))
+    assert found.is_certified.tolist() == [True]
+
+
 def test_refusals():
+    moving = series.System.from_strings(["x^2 - t"], ["x"])
+    with pytest.raises(ValueError, match="singular"):
+        series.solve(moving, start=([[0.0]], 0), target=2)
+    with pytest.raises(ValueError, match="to start from must be finite"):
+        series.solve(moving, start=([[np.nan]], 1), target=2)
+    with pytest.raises(ValueError, match="one axis, or two"):
+        series.solve(moving, target=np.zeros((2, 2, 2)))
+    with pytest.raises(ValueError, match=r"has 2 values; the system needs 1 \(the param"):
+        series.solve(moving, target=[1, 2])
+    for value in (np.nan, np.inf):
+        given = series.System.from_arrays([[1], [0]], [value, 1], [0, 0])
+        with pytest.raises(ValueError, match="coefficients of the system must be finite"):
+            series.solve(given)
     with pytest.raises(ValueError, match="slice"):
         series.solve(system("x + y"))
     with pytest.raises(ValueError, match="no unknown"):

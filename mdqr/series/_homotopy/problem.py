@@ -13,8 +13,8 @@ from mdqr.series._systems.polynomial import Gaussian
 from mdqr.series._systems.system import System
 from mdqr.series._systems.terms import Terms, exact
 
-# Times that weights are changed.
-_WEIGHTED = 20
+# Times that weights are changed, and the largest change of units.
+_WEIGHTED, _LARGEST = 20, 900
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def units(terms: Terms) -> np.ndarray:
         found = np.linalg.lstsq(table * weights[:, None], -sizes * weights, rcond=1e-10)[0]
         weights = 1.0 / np.sqrt(np.maximum(abs(table @ found + sizes), 0.5))
     found = found[m:]
-    return np.rint(np.clip(found, -200, 200)).astype(int) if n else found.astype(int)
+    return np.rint(np.clip(found, -_LARGEST, _LARGEST)).astype(int) if n else found.astype(int)
 
 
 def in_units(terms: Terms, powers: np.ndarray) -> Terms:

@@ -172,6 +172,8 @@ def exact(system: System) -> list[list[Gaussian]]:
     if held._exact is not None:
         return held._exact
     given = held.given if isinstance(held.given, MDArray) else array(held.given, precision="d")
+    if not np.isfinite(given.to_numpy()).all():
+        raise ValueError("coefficients of the system must be finite")
     return [[gaussian(value) for value in row] for row in given]
 
 
