@@ -71,7 +71,7 @@ def sparse_systems(seed, index):
         return given, verdict
     volume, info = series.mixed_volume(system), found.info
     # Zeros are found to fewer digits.
-    torus = int((abs(found.to_numpy()) > 1e-50).all(axis=1).sum())
+    torus = int((abs(found.to_numpy()) > 1e-120).all(axis=1).sum())
     if torus != volume or info.failed or not found.is_certified.all():
         _fail(verdict, "counts_wrong", f"{torus} of {volume}, {found!r:.80}, {info}")
     return given, verdict

@@ -96,3 +96,21 @@ def test_a_hundred_unknowns():
     texts = [f"{name}+{names[(i + 1) % 100]}/3-{i}" for i, name in enumerate(names)]
     found = series.solve(series.System.from_strings(texts, names))
     assert found.is_certified.tolist() == [True]
+
+
+@pytest.mark.parametrize("start", ["total_degree", "polyhedral"])
+@pytest.mark.parametrize(
+    ("base", "apart", "others"),
+    [(0, 32, []), (0, 12, []), (0, 54, [1]), (0, 40, [3, 7]), (1, 55, [])],
+)
+def test_clusters_beside_large_solutions(start, base, apart, others):
+    """Units between the sizes of solutions suit none: plain ones are tried where paths are lost."""
+    roots = [base + Fraction(k, 10**apart) for k in range(3)] + others
+    text = "*".join(f"(x-{root})" for root in roots)
+    found = series.solve(system(text, "y-2*x^2+4*x-1"), start=start, precision="od")
+    assert found.info.failed == 0
+    assert found.multiplicity.sum() == len(roots)
+    for x, error in zip(found.x[:, 0], found.error_bound[:, 0], strict=True):
+        value = Fraction(*x.real.as_integer_ratio())
+        if not np.isnan(error):
+            assert min(abs(value - root) for root in roots) <= Fraction(float(error))

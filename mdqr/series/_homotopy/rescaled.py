@@ -21,8 +21,8 @@ from mdqr.series._homotopy.endgame import (
     Ends,
     finish,
 )
-from mdqr.series._homotopy.homotopy import Homotopy
-from mdqr.series._homotopy.tracker import THERE, Paths, advance
+from mdqr.series._homotopy.homotopy import Homotopy, Points, doubles
+from mdqr.series._homotopy.tracker import THERE, Paths, advance, in_precision
 from mdqr.series._systems.polynomial import Gaussian
 from mdqr.series._systems.terms import Terms, power_of_two
 
@@ -31,11 +31,11 @@ _WIDE, _WIDE_END = 8, 24
 # Parts of the way from s = 1 to `BEGIN`, and the shortest; paths are followed so precisely.
 _FIRST, _SHORTEST, _TOLERANCE = 0.05, 1e-7, 1e-6
 # Radii of an end from one change of units to the next, and how often these change.
-_RADII, _TIMES = 2, 24
+_RADII, _TIMES = 2, 60
 # The largest change of units. On the way to infinity coordinates are as powers of s, some negative
 # and below this; they count as settled where they changed by so little, twice, each time less.
 _LARGEST, _LEAST_POWER, _SETTLED, _EXACT = 900, 0.02, 0.02, 1e-6
-_LAST_RADIUS = 2e-3
+_LAST_RADIUS, _COUNTS = 2e-3, 1e-2
 
 
 class _Lost(Exception):
@@ -46,7 +46,7 @@ def in_own_units(homotopy: Homotopy, x: np.ndarray) -> Ends:
     """Return the end of one path from x ``(v,)`` at s = 1, in the units of the homotopy."""
     ends = Ends.unknown(homotopy.variables, 1)
     ends.kind[0] = FAILED
-    path = _Path(homotopy, x)
+    path, last = _Path(homotopy, x), _last_radius(homotopy)
     try:
         path.advance()
         powers: list[np.ndarray] = []
@@ -59,12 +59,26 @@ def in_own_units(homotopy: Homotopy, x: np.ndarray) -> Ends:
                 return path.in_first_units(found)
             path.advance(BEGIN / RATIO ** ((k + 1) * _RADII))
             powers.append(path.powers)
-            if path.s < _LAST_RADIUS and _is_settled(powers[-3:]):
-                ends.kind[0], ends.x[1:, 0] = INFINITY, path.x[1:]
+            if path.s < last and _is_settled(powers[-3:]):
+                ends.kind[0], ends.x[1:, 0] = INFINITY, doubles(path.x)[1:]
                 return ends
     except _Lost:
         pass
     return ends
+
+
+def _last_radius(homotopy: Homotopy) -> float:
+    """Return where all terms of the target count beside those of the start.
+
+    With a coefficient c of the target a path may look like one to infinity down to s of about c.
+    """
+    terms = homotopy.terms
+    size = np.array([float(max(abs(c.real), abs(c.imag))) for c in terms.coefficients])
+    least = _LAST_RADIUS
+    for row in range(homotopy.variables - 1):
+        own = size[terms.equation == row]
+        least = min(least, _COUNTS * float(own.min(initial=1.0) / own.max(initial=1.0)))
+    return least
 
 
 def _is_settled(powers: list[np.ndarray]) -> bool:
@@ -81,7 +95,8 @@ class _Path:
     """A path, its homotopy in units of its own, and their exponents in those of the first one."""
 
     def __init__(self, homotopy: Homotopy, x: np.ndarray) -> None:
-        self.homotopy, self.x, self.s = homotopy, x, 1.0
+        self.homotopy, self.s = homotopy, 1.0
+        self.x: Points = x
         self.total = np.zeros(homotopy.variables - 1, int)
         self.powers = np.zeros(homotopy.variables - 1)
 
@@ -91,29 +106,44 @@ class _Path:
 
     def advance(self, end: float = BEGIN) -> None:
         """Go on to s, in parts in which no coordinate changes much."""
+        self._rescale()
         part = _FIRST * (self.s - end)
         while self.s > end:
-            target = max(self.s - part, end)
-            if self.s - part < end * (1 + 1e-6):
+            target = self.s - part
+            if target < end * (1 + 1e-6):
                 target = end
-            moving = self.moving()
-            state = advance(
-                self.homotopy, moving, np.zeros(1, int), target, tolerance=_TOLERANCE,
-                least=1e-12 * (self.s - target), most=5000,
-            )  # fmt: skip
-            if state[0] != THERE or _logs(moving.x[:, 0]).max() > _WIDE:
+            if self._step(target):
+                part *= 2
+            elif part > 4 * _SHORTEST * self.s:
                 part /= 4
-                if part < _SHORTEST * self.s:
-                    raise _Lost
-                continue
-            self.x, self.s = moving.x[:, 0], target
-            slopes = moving.tangent[:, 0] / self.x
-            self.powers = self.s * (slopes[1:] - slopes[0]).real
-            part *= 2
-            self._rescale()
+            else:
+                self._refine()
+                part = _FIRST * (self.s - end)
+
+    def _step(self, target: float) -> bool:
+        moving = self.moving()
+        state = advance(
+            self.homotopy, moving, np.zeros(1, int), target, tolerance=_TOLERANCE,
+            least=1e-12 * (self.s - target), most=5000,
+        )  # fmt: skip
+        if state[0] != THERE or _logs(doubles(moving.x)[:, 0]).max() > _WIDE:
+            return False
+        self.x, self.s = moving.x[:, 0], target
+        slopes = moving.tangent[:, 0] / doubles(self.x)
+        self.powers = self.s * (slopes[1:] - slopes[0]).real
+        self._rescale()
+        return True
+
+    def _refine(self) -> None:
+        """Go on in the next precision."""
+        now = self.homotopy.precision or PRECISIONS[0]
+        if now >= PRECISIONS[2]:
+            raise _Lost
+        self.homotopy = self.homotopy.within(now.next)
+        self.x = in_precision(self.moving(), now.next).x[:, 0]
 
     def _rescale(self) -> None:
-        logs = np.rint(_exact_logs(self.x)).astype(int)
+        logs = np.rint(_exact_logs(doubles(self.x))).astype(int)
         if abs(logs).max() <= 1:
             return
         self.total += logs
@@ -121,7 +151,8 @@ class _Path:
             raise _Lost
         self.homotopy = _in_units(self.homotopy, logs)
         y = self.x * np.ldexp(1.0, -np.append(0, logs))
-        self.x = y / (self.homotopy.patch @ y)
+        # Newton's method brings it to the patch.
+        self.x = y * complex(1.0 / (self.homotopy.patch @ doubles(y)))
 
     def in_first_units(self, ends: Ends) -> Ends:
         """Return ends in the units of the first homotopy."""

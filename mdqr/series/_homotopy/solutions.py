@@ -208,9 +208,10 @@ class Solutions:
         rows = [["", *names, "multiplicity", "digits"]]
         digits = self.digits.min(axis=1)
         for i, point in enumerate(self.to_numpy()[:_MOST_ROWS]):
+            errors = self.error_bound[i] if self.is_certified[i] else np.zeros(len(point))
             shown = [
-                f"{value.real:.8g}" if self.is_real[i] else f"{value:.8g}"
-                for value in point[:_MOST_COLUMNS]
+                f"{value.real:.8g}" if self.is_real[i] else f"{_without(value, error):.8g}"
+                for value, error in zip(point[:_MOST_COLUMNS], errors, strict=False)
             ]
             known = f"{digits[i]:.1f}" if self.is_certified[i] else "none certified"
             rows.append([str(i), *shown, str(self.multiplicity[i]), known])
@@ -222,6 +223,12 @@ class Solutions:
         if len(self) > _MOST_ROWS:
             lines.append(f"... {len(self) - _MOST_ROWS} more")
         return lines
+
+
+def _without(value: complex, error: float) -> complex:
+    """Return a number with zero for a part that is not larger than the error."""
+    real, imag = (part if abs(part) > error else 0.0 for part in (value.real, value.imag))
+    return complex(real, imag)
 
 
 def digits_of(x: MDArray, error: np.ndarray) -> np.ndarray:

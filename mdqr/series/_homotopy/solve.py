@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 
 from mdqr._precision import PRECISIONS, Precision
-from mdqr._progress import Progress, Report, with_report
+from mdqr._progress import Progress, Report, Reporter, with_report
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
 from mdqr.series._errors import required
@@ -30,6 +30,7 @@ from mdqr.series._homotopy.starts import start as starts
 from mdqr.series._homotopy.starts.chosen import Start
 from mdqr.series._homotopy.sweeps.solution_sweep import SolutionSweep
 from mdqr.series._homotopy.sweeps.sweep import Sweep
+from mdqr.series._systems.polynomial import Gaussian
 from mdqr.series._systems.system import System
 
 StartName: TypeAlias = Literal["auto", "total_degree", "multihomogeneous", "polyhedral"]
@@ -212,23 +213,42 @@ def solve(
         sweep = _sweep(problem, start, groups, work, generator, certify, device)
         return sweep.run(targets_given(problem, target), progress)
     values = values_given(problem, target, "target")
+    given = start, groups, values
+    return _best(problem, given, work, generator, certify, device, progress)
+
+
+def _best(
+    problem: Problem,
+    given: tuple[Any, Any, list[Gaussian]],
+    work: Precision,
+    rng: np.random.Generator,
+    certify: bool,
+    device: str | None,
+    progress: Reporter | None,
+) -> Solutions:
+    """Return the solutions of the attempt with the fewest lost paths."""
+    start, groups, values = given
     terms = problem.at(values)
-    powers = units(terms)
-    scaled = in_units(terms, powers).scaled()
-    square = squared(scaled, generator)
-    begin = Start(problem, start, groups, values, powers, square, device)
-    begin.check()
-    found = Found(problem.variables, scaled, square, powers, work, "")
-    best: Solutions | None = None
+    powers, best = units(terms), None
     for _ in range(_ATTEMPTS):
-        method, homotopy, x = begin.begin(generator)
+        scaled = in_units(terms, powers).scaled()
+        square = squared(scaled, rng)
+        begin = Start(problem, start, groups, values, powers, square, device)
+        begin.check()
+        method, homotopy, x = begin.begin(rng)
         homotopy = replace(homotopy, units=powers, device=device, _within={})
         followed = follow(homotopy, x, max(work, PRECISIONS[2]), progress)
-        one = collected(replace(found, method=method), homotopy, followed, certify=certify)
+        found = Found(problem.variables, scaled, square, powers, work, method)
+        one = collected(found, homotopy, followed, certify=certify)
         if best is None or one.info.failed < best.info.failed:
             best = one
-        if not 0 < best.info.failed <= _FEW * best.paths:
+        if best.info.failed == 0:
             break
+        if one.info.failed > _FEW * one.paths:
+            # The units may be the reason, of solutions of several sizes.
+            if not powers.any() or not terms.scaled().is_in_range:
+                break
+            powers = np.zeros_like(powers)
     assert best is not None
     return best
 
