@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -17,7 +18,7 @@ from benchmarks.common.rows import Row
 from benchmarks.common.runner import Benchmark, Options
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import LinAlgError, inv
-from mdqr.series import Solutions, System, mixed_volume, solve
+from mdqr.series import Solutions, SolutionSweep, System, mixed_volume, solve
 from mdqr.series._homotopy import endgame, follow
 from mdqr.series._homotopy.endgame import REGULAR
 from mdqr.series._homotopy.homotopy import Homotopy, doubles
@@ -44,9 +45,9 @@ made.add_variable_group(bertini.VariableGroup(list(known.values())))
 for text in texts:
     made.add_function(eval(text, dict(known)))
 solver = bertini.nag_algorithm.ZeroDimCauchyDoublePrecisionTotalDegree(made)
-start = time.perf_counter()
+start, clock = time.perf_counter(), time.process_time()
 solver.solve()
-print(time.perf_counter() - start)
+print(time.perf_counter() - start, time.process_time() - clock)
 """
 
 
@@ -90,6 +91,7 @@ def times(options: Options) -> Iterator[Row]:
         size = f"{found.paths} paths"
         aim = AIMS[name]
         yield Row("times", name, "mdqr", "dd", size, float(np.median(walls)), "s", aim)
+        yield Row("times", f"{name}, load", "mdqr", "dd", size, os.getloadavg()[0], "processes")
         cpu = float(np.median(clocks))
         yield Row("times", f"{name}, processor time", "mdqr", "dd", size, cpu, "s")
         if name in BERTINI and not options.quick:
@@ -104,8 +106,10 @@ def _bertini(name: str, given: System) -> Iterator[Row]:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=BERTINI_SECONDS, check=True
         )
-        value = float(done.stdout.split()[-1])
-        yield Row("times", name, "bertini 2", "d", "total degree", value, "s")
+        wall, cpu = map(float, done.stdout.split()[-2:])
+        yield Row("times", name, "bertini 2", "d", "total degree", wall, "s")
+        what = f"{name}, processor time"
+        yield Row("times", what, "bertini 2", "d", "total degree", cpu, "s")
     except subprocess.TimeoutExpired:
         what = f"{name}, stopped"
         yield Row("times", what, "bertini 2", "d", "total degree", BERTINI_SECONDS, "s")
@@ -130,11 +134,11 @@ def paths(options: Options, device: str | None = None) -> Iterator[Row]:
     """Seconds against the number of paths: katsura-n has 2^n."""
     for n in range(4, 9 if options.quick else 13):
         given = katsura(n)
-        seconds = min(_seconds(lambda given=given: solve(given, device=device)) for _ in range(3))
+        seconds = min(_seconds(partial(solve, given, device=device)) for _ in range(3))
         yield Row("paths", "katsura", "mdqr", "dd", f"{2**n}", seconds, "s")
 
 
-def _seconds(call: Callable[[], Solutions]) -> float:
+def _seconds(call: Callable[[], Solutions | SolutionSweep]) -> float:
     start = time.perf_counter()
     found = call()
     seconds = time.perf_counter() - start
