@@ -27,7 +27,7 @@ from mdqr.series._homotopy.refine import refined
 from mdqr.series._homotopy.starts.start import total_degree
 from tests.support.polynomial_systems import COUNTS, cyclic, eco, katsura, noon, system
 
-# Seconds on two cores: of processor time, which a loaded machine does not change, and which is more.
+# Seconds of processor time: no less than those on two idle cores, and the same on loaded ones.
 AIMS = {"cyclic-5": 0.3, "katsura-7": 0.2, "cyclic-6": 2.0, "cyclic-7": 12.0, "katsura-10": 4.0}
 TIMED = {
     "cyclic-5": (cyclic, 5), "katsura-7": (katsura, 7), "cyclic-6": (cyclic, 6),
