@@ -256,7 +256,9 @@ def path_times(data: Data) -> Any:
     for device, mark, color in (("CPU", "o-", "mdqr"), ("GPU", "s--", "python-flint")):
         x, times = data[device].values()
         axes.loglog(x, times, mark, color=COLORS[color])
-        text, place = ("two cores", "above") if device == "CPU" else ("with a GPU", "below")
+        text, place = (
+            ("processor time\nwithout one", "above") if device == "CPU" else ("with a GPU", "below")
+        )
         label(axes, text, (x[-1], times[-1]), COLORS[color], place)
     title = f"katsura-n, {DIGITS['dd']} digits, certified"
     axes.set(title=title, xlabel="paths", xlim=(x[0] / 1.3, 2 * x[-1]))
