@@ -253,15 +253,16 @@ def path_precisions(data: Data) -> Any:
 def path_times(data: Data) -> Any:
     """Draw times against paths."""
     figure, (axes,) = style.panels([2.6])
-    for device, mark, color in (("CPU", "o-", "mdqr"), ("GPU", "s--", "python-flint")):
+    looks = {
+        "CPU": ("o-", COLORS["mdqr"], "processor time\nwithout a GPU", "above"),
+        "GPU": ("s--", COLORS["python-flint"], "with a GPU", "below"),
+    }
+    for device, (mark, color, text, place) in looks.items():
         x, times = data[device].values()
-        axes.loglog(x, times, mark, color=COLORS[color])
-        text, place = (
-            ("processor time\nwithout one", "above") if device == "CPU" else ("with a GPU", "below")
-        )
-        label(axes, text, (x[-1], times[-1]), COLORS[color], place)
+        axes.loglog(x, times, mark, color=color)
+        label(axes, text, (x[-1], times[-1]), color, place)
     title = f"katsura-n, {DIGITS['dd']} digits, certified"
-    axes.set(title=title, xlabel="paths", xlim=(x[0] / 1.3, 2 * x[-1]))
+    axes.set(title=title, xlabel="paths", xlim=(x[0] / 1.3, 3 * x[-1]), ylim=(0.02, 30))
     style.named(axes.xaxis, x[::2], [f"{int(n):,}" for n in x[::2]])
     style.units(axes.yaxis, "s")
     return figure
