@@ -238,13 +238,14 @@ def path_precisions(data: Data) -> Any:
         "pairs": ("^", COLORS["mdqr"], "pairs of close solutions"),
     }
     limbs = [p.limbs for p in PRECISIONS]
+    looks_at = {"others": "right", "Wilkinson": "right", "pairs": "above"}
     for shift, (kind, (mark, color, text)) in enumerate(looks.items()):
         x = data[kind]["conditions"]
         # One above the other, where kinds have the same precision.
         y = [limbs.index(int(n)) + 0.16 * (shift - 1) for n in data[kind]["limbs"]]
         axes.semilogx(x, y, mark, color=color, fillstyle="none")
         last = max(range(len(x)), key=x.__getitem__)
-        label(axes, text, (x[last], y[last]), color, "above" if kind != "pairs" else "below")
+        label(axes, text, (x[last], y[last]), color, looks_at[kind])
     axes.set(title="precision of a path", xlabel="condition of its end", ylim=(-0.6, 2.6))
     style.named(axes.yaxis, range(3), [f"{p.digits} digits" for p in PRECISIONS[:3]])
     return figure
@@ -255,7 +256,7 @@ def path_times(data: Data) -> Any:
     figure, (axes,) = style.panels([2.6])
     looks = {
         "CPU": ("o-", COLORS["mdqr"], "processor time\nwithout a GPU", "above"),
-        "GPU": ("s--", COLORS["python-flint"], "with a GPU", "below"),
+        "GPU": ("s--", COLORS["python-flint"], "with a GPU", "right"),
     }
     for device, (mark, color, text, place) in looks.items():
         x, times = data[device].values()
