@@ -227,3 +227,43 @@ def product_rates(data: Data) -> Any:
     x = [n for n in x if n.bit_count() == 1]
     style.named(axes.xaxis, x, [str(n) for n in x])
     return figure
+
+
+def path_precisions(data: Data) -> Any:
+    """Draw a dot for each path: condition to the right, digits upward."""
+    figure, (axes,) = style.panels([2.2])
+    looks = {
+        "others": ("o", COLORS["float64"], "cyclic, katsura, noon, eco"),
+        "Wilkinson": ("s", COLORS["mpmath"], "Wilkinson"),
+        "pairs": ("^", COLORS["mdqr"], "pairs of close solutions"),
+    }
+    limbs = [p.limbs for p in PRECISIONS]
+    looks_at = {"others": "right", "Wilkinson": "right", "pairs": "above"}
+    for shift, (kind, (mark, color, text)) in enumerate(looks.items()):
+        x = data[kind]["conditions"]
+        # One above the other, where kinds have the same precision.
+        y = [limbs.index(int(n)) + 0.16 * (shift - 1) for n in data[kind]["limbs"]]
+        axes.semilogx(x, y, mark, color=color, fillstyle="none")
+        last = max(range(len(x)), key=x.__getitem__)
+        label(axes, text, (x[last], y[last]), color, looks_at[kind])
+    axes.set(title="precision of a path", xlabel="condition of its end", ylim=(-0.6, 2.6))
+    style.named(axes.yaxis, range(3), [f"{p.digits} digits" for p in PRECISIONS[:3]])
+    return figure
+
+
+def path_times(data: Data) -> Any:
+    """Draw times against paths."""
+    figure, (axes,) = style.panels([2.6])
+    looks = {
+        "CPU": ("o-", COLORS["mdqr"], "processor time\nwithout a GPU", "above"),
+        "GPU": ("s--", COLORS["python-flint"], "with a GPU", "right"),
+    }
+    for device, (mark, color, text, place) in looks.items():
+        x, times = data[device].values()
+        axes.loglog(x, times, mark, color=color)
+        label(axes, text, (x[-1], times[-1]), color, place)
+    title = f"katsura-n, {DIGITS['dd']} digits, certified"
+    axes.set(title=title, xlabel="paths", xlim=(x[0] / 1.3, 3 * x[-1]), ylim=(0.02, 30))
+    style.named(axes.xaxis, x[::2], [f"{int(n):,}" for n in x[::2]])
+    style.units(axes.yaxis, "s")
+    return figure

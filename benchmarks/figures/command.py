@@ -71,6 +71,16 @@ FIGURES: dict[str, Figure] = {
         ("products",),
         data.product_rates,
     ),
+    "path-precisions": Figure(
+        "Digits that paths of polynomial systems took, by the condition of their ends",
+        ("paths",),
+        data.path_precisions,
+    ),
+    "path-times": Figure(
+        "Time of all solutions of a polynomial system by the number of paths",
+        ("paths", "gpu-paths"),
+        data.path_times,
+    ),
     "refinement-steps": Figure(
         "Digits of a least-squares solution against steps of refinement",
         ("systems",),

@@ -215,3 +215,20 @@ def product_rates(recorded: Recorded) -> dict[str, Any]:
         }
         for name in NAMES
     }
+
+
+def path_precisions(recorded: Recorded) -> dict[str, Any]:
+    """Conditions of the ends of paths, and the limbs that these took, by kind of system."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for row in of(recorded["paths"], "precisions"):
+        kind = row.what.split()[0] if row.what.startswith(("Wilkinson", "pairs")) else "others"
+        points = found.setdefault(kind, {"conditions": [], "limbs": []})
+        points["conditions"].append(float(row.size))
+        points["limbs"].append(row.value)
+    return found
+
+
+def path_times(recorded: Recorded) -> dict[str, Any]:
+    """Seconds of katsura-n by the number of paths, on a CPU and with a GPU."""
+    sources = {"CPU": "paths", "GPU": "gpu-paths"}
+    return {name: line(by_size(of(recorded[s], "paths"))) for name, s in sources.items()}

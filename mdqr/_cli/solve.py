@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,10 @@ def find(options: argparse.Namespace, report: Reporter) -> Any:
     """
     from mdqr import series
 
-    text = Path(options.file).read_text(encoding="utf-8")
+    try:
+        text = Path(options.file).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{options.file} is no UTF-8 text") from None
     # A name that no text has, so that t is an unknown where it is not declared.
     own = "_" * (1 + max(map(len, text.split()), default=0))
     declared = "pathvariable" in text
@@ -69,6 +73,9 @@ def find(options: argparse.Namespace, report: Reporter) -> Any:
         system = series.System.from_text(text, parameter=None if declared else own)
     except ValueError as error:
         raise ValueError(f"{options.file}: {error}") from None
+    unknown = [name for name in options.parameters if name not in system.variables]
+    if unknown:
+        raise ValueError(f"--parameters: {options.file} has no {', '.join(unknown)}")
     found = series.solve(
         system,
         parameters=list(options.parameters) or None,
@@ -179,6 +186,10 @@ def _values(text: str) -> dict[str, str]:
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not (name and equals and value):
             raise argparse.ArgumentTypeError(f"{part!r} is not NAME=NUMBER")
+        try:
+            Fraction(value)
+        except (ValueError, ZeroDivisionError):
+            raise argparse.ArgumentTypeError(f"{value!r} is no number") from None
         found[name] = value
     return found
 

@@ -57,7 +57,9 @@ def test_plot(file, tmp_path):
         (["--parameters", "t"], "NAME=NUMBER"),
         (["--output", "x.txt"], ".json"),
         ([], "slice"),
-        (["--parameters", "u=1"], "names of"),
+        (["--parameters", "u=1"], "has no u"),
+        (["--parameters", "t=z"], "'z' is no number"),
+        (["--parameters", "t=1/0"], "'1/0' is no number"),
     ],
 )
 def test_wrong_commands(file, capsys, arguments, message):
@@ -67,3 +69,10 @@ def test_wrong_commands(file, capsys, arguments, message):
         code = stop.code
     assert code == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_text(tmp_path, capsys):
+    file = tmp_path / "bytes.txt"
+    file.write_bytes(b"\xff\xfe")
+    assert main(["solve", str(file)]) == 2
+    assert "bytes.txt is no UTF-8 text" in capsys.readouterr().err

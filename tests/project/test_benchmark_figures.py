@@ -43,7 +43,7 @@ def test_pages_show_every_figure_and_no_other(command):
     assert named == set(command.FIGURES)
     page = (command.DOCS / "index.md").read_text()
     shown = re.findall(r"\{figure\} ([\w-]+)\.svg\n---\nalt: >-\n  \w", page)
-    assert len(shown) == 7
+    assert len(shown) == 9
     assert all((command.DOCS / f"{name}.svg").exists() for name in shown)
 
 

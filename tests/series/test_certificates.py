@@ -139,7 +139,25 @@ def test_values_in_integers_are_exact():
     assert abs(got - want).max() < 1e-14
 
 
-def test_points_beyond_the_limit_are_refused():
-    """Products of what is so large would overflow in the test."""
-    found = certificates(terms_of("x^2 - 2", "y - x*10^150"), points([1.5, 1.5e150]))
-    assert not found.certified.any()
+def test_one_large_point_does_not_take_the_certificates_of_others():
+    """Each is tested in units near it; bounds are of its size."""
+    terms = terms_of("(x-1)*(x-2)*(x-10^45)", "y - x^2/3", names="x,y")
+    rows = [[x, Fraction(x) ** 2 / 3] for x in (1, 2, 10**45)]
+    found = certificates(terms, points(*rows))
+    assert found.certified.all()
+    sizes = np.array([[float(value) for value in row] for row in rows]).T
+    assert (found.error < 1e-30 * sizes).all()
+    assert (found.unique > 1e-3 * sizes).all()
+
+
+def test_bounds_of_points_of_any_size_hold():
+    """Points are certified far from a solution, too, with bounds that reach it."""
+    terms = terms_of("x^2 - 2", "y - x*10^150")
+    near = np.array([1.41, 1.5, 1.7, 3.0, 0.1])
+    found = certificates(terms, points(*[[x, x * 1e150] for x in near], [1.5, -1.5e150]))
+    assert found.certified[:2].all()
+    assert not found.certified[4]
+    away = abs(np.append(near, 1.5) - 2**0.5)
+    assert (away <= found.error[0]).all()
+    assert (away[:5] * 1e150 <= found.error[1, :5]).all()
+    assert found.error[1, 5] > 2.8e150

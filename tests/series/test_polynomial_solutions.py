@@ -229,7 +229,46 @@ def test_more_equations_than_unknowns():
     check_sum(found)
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("x^2+y^2-1", "x^2+y^2-1"),
+        ("x*y-1", "2*x*y-2"),
+        ("x^2-1", "x^3-x"),
+        ("(x+y-2)*(x-1)", "(x+y-2)*(y-3)*x"),
+    ],
+)
+def test_equations_that_repeat_leave_curves(texts):
+    """Newton's corrections are small on a curve where roundings leave the Jacobian an inverse."""
+    for start in ("total_degree", "polyhedral"):
+        found = series.solve(system(*texts), start=start)
+        assert found.info.positive_dimensional > 0
+        check_sum(found)
+        assert len(found) == found.is_certified.sum()
+        assert all(abs(complex(one.x[0].to_numpy())) < 4 for one in found)
+
+
+@pytest.mark.parametrize("multiplicity", [16, 30, 50])
+def test_many_paths_at_a_point_are_no_set(multiplicity):
+    found = series.solve(system(f"x^{multiplicity}", names="x"), start="total_degree")
+    assert found.multiplicity.tolist() == [multiplicity]
+    assert found.info.positive_dimensional == found.info.failed == 0
+
+
 def test_refusals():
+    moving = series.System.from_strings(["x^2 - t"], ["x"])
+    with pytest.raises(ValueError, match="singular"):
+        series.solve(moving, start=([[0.0]], 0), target=2)
+    with pytest.raises(ValueError, match="to start from must be finite"):
+        series.solve(moving, start=([[np.nan]], 1), target=2)
+    with pytest.raises(ValueError, match="one axis, or two"):
+        series.solve(moving, target=np.zeros((2, 2, 2)))
+    with pytest.raises(ValueError, match=r"has 2 values; the system needs 1 \(the param"):
+        series.solve(moving, target=[1, 2])
+    for value in (np.nan, np.inf):
+        given = series.System.from_arrays([[1], [0]], [value, 1], [0, 0])
+        with pytest.raises(ValueError, match="coefficients of the system must be finite"):
+            series.solve(given)
     with pytest.raises(ValueError, match="slice"):
         series.solve(system("x + y"))
     with pytest.raises(ValueError, match="no unknown"):

@@ -121,6 +121,9 @@ def test_the_result(start, rng):
     assert len(found[1:3]) == 2
     assert found[np.array([True, False, False, True])].info.paths == 8
     assert len(list(found)) == 4
+    points = np.zeros((0, 2)), BEGIN
+    unstarted = series.solve(GIVEN, parameters=NAMES, start=points, target=targets)
+    assert unstarted.x.shape == (4, 0, 2)
     none = series.solve(GIVEN, parameters=NAMES, start=start, target=np.zeros((0, 2)))
     assert none.x.shape == (0, 4, 2)
 

@@ -34,7 +34,16 @@ def test_paths_in_a_line_and_their_ends():
     assert len(path.t) == 11
     assert path.t[-1] == 1.0
     assert np.diff(path.t).min() > 0.09
-    assert repr(path) == "<Path from t = 0 to 1 in 10 steps, 1 unknowns, dd: the path has its end>"
+    nearest = path.t[path.radius.argmin()]
+    assert repr(path).split("\n  ") == [
+        "<Path from t = 0 to 1, dd",
+        "1 unknown, 10 steps of 0.1 to 0.1",
+        f"nearest singularity {path.radius.min():.2g} away, at t = {nearest:g}",
+        "at the end x = [2]",
+        "the path has its end>",
+    ]
+    at_start = track(System.from_strings(["x^2 - 1 - 3*t"], ["x"]), [1.0], t_end=0.0)
+    assert len(repr(at_start).splitlines()) == 5
     assert repr(path.pieces[0]) == "<Piece from t = 0 to 0.1, approximants [5/1]>"
     with pytest.warns(UserWarning, match="track: the solution at t0 is at a relative distance"):
         track(System.from_strings(["x^2 - 1 - 3*t"], ["x"]), [1.5])

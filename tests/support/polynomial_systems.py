@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import product
 from math import comb
 
@@ -96,3 +98,100 @@ def neurons():
     powers.append(("g*s^2", "h*u^2", "7/10"))
     texts += [f"C*{one}+D*{other}-{value}" for one, other, value in powers]
     return System.from_strings(texts, ["s", "g", "u", "h", "C", "D"])
+
+
+def rps(seed):
+    """Points of a serial chain on a circular hyperboloid, ten positions of its end: 1,024.
+
+    H.-J. Su, J. M. McCarthy and L. T. Watson (2004). ``q0 P.P + 2 P.Q - (P.G)^2`` is the same for
+    all positions ``P = R p + d``, and G is scaled by a linear equation.
+    """
+    draws = random.Random(seed)
+    names = ["g1", "g2", "g3", "p1", "p2", "p3", "q0", "q1", "q2", "q3"]
+    texts = [_on_hyperboloid(draws) for _ in range(10)]
+    equations = [f"({text})-({texts[0]})" for text in texts[1:]]
+    scale = "+".join(f"{draws.randint(1, 9)}*g{i}" for i in (1, 2, 3)) + "-1"
+    return System.from_strings([*equations, scale], names)
+
+
+def _on_hyperboloid(draws):
+    """Return the polynomial of one position, a rational rotation and translation."""
+    a, b, c, d = (draws.randint(-5, 5) for _ in range(4))
+    a += 1 if a >= 0 else -1
+    size = a * a + b * b + c * c + d * d
+    rows = [
+        [a * a + b * b - c * c - d * d, 2 * (b * c - a * d), 2 * (b * d + a * c)],
+        [2 * (b * c + a * d), a * a - b * b + c * c - d * d, 2 * (c * d - a * b)],
+        [2 * (b * d - a * c), 2 * (c * d + a * b), a * a - b * b - c * c + d * d],
+    ]
+    shift = [draws.randint(-9, 9) for _ in range(3)]
+    places = [
+        "+".join(f"({r})/{size}*p{i + 1}" for i, r in enumerate(row)) + f"+({t})"
+        for row, t in zip(rows, shift, strict=True)
+    ]
+    square = "+".join(f"({place})^2" for place in places)
+    axis = "+".join(f"({place})*g{i + 1}" for i, place in enumerate(places))
+    moment = "+".join(f"2*({place})*q{i + 1}" for i, place in enumerate(places))
+    return f"q0*({square})+{moment}-({axis})^2"
+
+
+@dataclass(frozen=True)
+class Known:
+    """A system whose solutions are known: how many regular ones, and the multiplicities of others.
+
+    `sets` are paths that end on sets of solutions, and `paths` those of the start that is named.
+    """
+
+    name: str
+    system: Callable[[], System]
+    solutions: int
+    paths: int
+    start: str = "auto"
+    multiple: tuple[int, ...] = ()
+    sets: int = 0
+
+    @property
+    def known(self):
+        """The known count, as text."""
+        parts = [f"{self.solutions} known"]
+        parts += [f"of multiplicity {m}" for m in self.multiple]
+        return ", ".join(parts + ["a curve"] * bool(self.sets))
+
+    def holds(self, found):
+        """Tell whether solutions are as many, regular ones certified, and no path lost."""
+        info = found.info
+        multiple = sorted(found.multiplicity[found.is_singular].tolist())
+        return (
+            int(found.is_certified.sum()) == self.solutions
+            and int((~found.is_singular).sum()) == self.solutions
+            and multiple == sorted(self.multiple)
+            and info.positive_dimensional == self.sets
+            and info.failed == 0
+            and info.paths == self.paths
+        )
+
+
+def _of(name, numbers, family, count, paths):
+    return [Known(f"{name}-{n}", lambda n=n: family(n), count(n), paths(n)) for n in numbers]
+
+
+def _roots(k):
+    return lambda: system("*".join(f"(x-{i})" for i in range(1, k + 1)), names="x")
+
+
+COUNTS = [
+    *_of("katsura", range(2, 11), katsura, lambda n: 2**n, lambda n: 2**n),
+    *_of("cyclic", (3, 5, 6, 7), cyclic, *2 * [{3: 6, 5: 70, 6: 156, 7: 924}.get]),
+    *_of("noon", (3, 4, 5, 6), noon, lambda n: 3**n - 2 * n, {3: 21, 4: 81, 5: 243, 6: 729}.get),
+    *_of("eco", range(5, 11), eco, *2 * [lambda n: 2 ** (n - 2)]),
+    *_of("chandra", range(4, 9), chandra, *2 * [lambda n: 2 ** (n - 1)]),
+    Known("rps-10", lambda: rps(1), 1024, 1024),
+    Known("lines on a cubic surface", lambda: lines(1), 27, 45),
+    Known("Wilkinson 19", _roots(19), 19, 19),
+    Known("(x-3)^12", lambda: system("(x-3)^12", names="x"), 0, 12, multiple=(12,)),
+    Known("(x-1)^2", lambda: system("(x-1)^2", names="x"), 0, 2, multiple=(2,)),
+    Known("y(x-y)", lambda: system("y*(x-y)", "x^2-y"), 1, 4, multiple=(3,)),
+    Known("griewank-osborne", lambda: system("29/16*x^3-2*x*y", "y-x^2"), 0, 6, multiple=(3,)),
+    Known("cyclic-4, by degrees", lambda: cyclic(4), 0, 24, "total_degree", sets=20),
+    Known("cyclic-4", lambda: cyclic(4), 0, 16, sets=16),
+]

@@ -95,9 +95,25 @@ def others() -> None:
     print(series.radius((1 + 2 * t).sqrt(), "fabry").value)
 
 
+def polynomials() -> None:
+    system = series.System.from_strings(["x^2 - a"], ["x", "a"])
+    found = series.solve(system, parameters=["a"], target=[2], precision=mdqr.qd)
+    assert_type(found, series.Solutions)
+    assert_type(found[0], series.Solution)
+    assert_type(found[found.is_real].filter(singular=False), series.Solutions)
+    start = found.x, [2]
+    assert_type(
+        series.solve(system, parameters=["a"], start=start, target=["0.1"]), series.Solutions
+    )
+    sweep = series.solve(system, parameters=["a"], start=start, target=[[3], [4.5]])
+    assert_type(sweep, series.SolutionSweep)
+    print(sweep.x.shape, sweep[0].digits.min(), sweep[:1].is_found.all())
+
+
 print(
     largest(factors(hilbert(4, mdqr.qd))[0]),
     solutions(hilbert(3, mdqr.od), mdqr.ones(3, precision="od")),
 )
 arrays()
 others()
+polynomials()

@@ -40,3 +40,7 @@ linalg.schur(a, output="r")  # expect: arg-type
 series.PowerSeries.identity(8, precision="octo")  # expect: arg-type
 tensorcore.qr(a, compute="fp8")  # expect: call-overload
 tensorcore.lowrank(a, 2).V  # expect: attr-defined
+roots = series.System.from_strings(["x^2 - 2"], ["x"])
+series.solve(roots, start="dense")  # expect: call-overload
+series.solve(roots).values  # expect: attr-defined
+series.solve(roots)[0].isreal  # expect: attr-defined

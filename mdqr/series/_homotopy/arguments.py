@@ -32,10 +32,12 @@ def values_given(problem: Problem, given: Any, name: str) -> list[Gaussian]:
         if count:
             raise ValueError(f"the equations depend on {names}; give values as {name}=")
         return []
+    if _axes(given) > 1:
+        raise ValueError(f"{name} must have one axis, or two for many values; got {_axes(given)}")
     parts = [given] if isinstance(given, str) or not _axes(given) else list(given)
     if len(parts) != count:
-        what = f"{count} parameters ({names})" if count else "no parameters"
-        raise ValueError(f"{name} has {len(parts)} values, and the system {what}")
+        what = f"{count} (the parameters are {names})" if count else "no parameters"
+        raise ValueError(f"{name} has {len(parts)} values; the system needs {what}")
     try:
         return [gaussian(part) for part in parts]
     except (ValueError, OverflowError, TypeError):
@@ -100,4 +102,6 @@ def solutions_given(problem: Problem, start: Any) -> tuple[np.ndarray, list[Gaus
         raise ValueError(
             f"the solutions to start from must have shape (k, {n}); got {points.shape}"
         )
+    if not np.isfinite(points).all():
+        raise ValueError("the solutions to start from must be finite")
     return points, values_given(problem, start[1], "start")

@@ -64,6 +64,9 @@ def is_on_set(homotopy: Homotopy, cluster: Cluster) -> bool:
     x = cluster.end
     size = abs(x).max()
     walk = min(max(_WALK, _LEFT ** (1.0 / len(cluster.members))), _LONGEST_WALK)
+    if walk ** len(cluster.members) < _ON_SET:
+        # The test says nothing. So many paths meet at isolated points alone.
+        return False
     _, hx, _ = homotopy.jet(x[:, None], np.zeros(1, complex))
     _, values, vh = np.linalg.svd(hx[0])
     null = vh[values <= _NULL * values[0]].conj()

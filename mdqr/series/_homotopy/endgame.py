@@ -22,7 +22,7 @@ from mdqr.series._homotopy.tracker import (
 
 # Where the end begins, the ratio of radii from there on, and how many there are for a limb: of four
 # limbs or more so many that x0 becomes small on the way to infinity, also as a root of s.
-BEGIN, _RATIO, _RADII, _MORE_RADII = 0.1, 4.0, 18, 45
+BEGIN, RATIO, _RADII, _MORE_RADII = 0.1, 4.0, 18, 45
 # Steps from one radius to the next, at most.
 _MOST_STEPS = 2000
 UNDECIDED, REGULAR, SINGULAR, INFINITY, FAILED = range(5)
@@ -39,6 +39,8 @@ _LOOPS, _MOST_VALUATION = 1e-3, 0.1
 NOISE = 1e-8
 # Pairs of Newton's corrections in qd, and the size of the last ones at a regular end.
 _CALLS, _REGULAR = 3, 1e-24
+# What counts as zero where large solutions are as likely as infinity.
+_ZERO = 1e-45
 # From this radius on ends of generic homotopies are singular ones at infinity.
 _LATE = 1e-10
 # From this radius on loops are made at two radii of so many.
@@ -88,19 +90,28 @@ class Ends:
 
 
 def finish(
-    homotopy: Homotopy, paths: Paths, most: Precision, *, first: int = 1, tolerance: float
+    homotopy: Homotopy,
+    paths: Paths,
+    most: Precision,
+    *,
+    first: int = 1,
+    radii: int | None = None,
+    tolerance: float,
 ) -> Ends:
     """Follow paths from ``BEGIN / 4**(first - 1)`` to their ends.
 
-    Those that a precision loses go on in the next one, up to `most`.
+    Those that a precision loses go on in the next one, up to `most`. With `radii` no further than
+    to so many: others are undecided then.
     """
     run = _Run(homotopy, paths, most, tolerance)
     limbs = (homotopy.precision or PRECISIONS[0]).limbs
     last = (_RADII if limbs < 4 else _MORE_RADII) * limbs
     hard = run.ill_conditioned()
     run.refine(hard, paths[hard], first)
+    if radii is not None:
+        last = first + radii - 1
     for k in range(first, last + 1):
-        lost, before = run.advance(BEGIN / _RATIO**k)
+        lost, before = run.advance(BEGIN / RATIO**k)
         run.refine(*run.without_x0(lost, before), k)
         if not run.live.size:
             break
@@ -108,7 +119,8 @@ def finish(
         run.loops()
         hard = run.ill_conditioned()
         run.refine(hard, paths[hard], k + 1)
-    run.refine(run.live, paths[run.live], last + 1)
+    if radii is None:
+        run.refine(run.live, paths[run.live], last + 1)
     return run.ends
 
 
@@ -179,7 +191,8 @@ class _Run:
         """Decide paths whose x0 is a rounding error, and return the others."""
         x = doubles(self._paths.x[:, lost])
         far = part_of_x0(self._homotopy, x) < self._homotopy.no_x0
-        self.ends.kind[lost[far]], self.ends.x[:, lost[far]] = INFINITY, x[:, far]
+        self.ends.kind[lost[far]] = kind_without_x0(self._homotopy)
+        self.ends.x[:, lost[far]] = x[:, far]
         return lost[~far], before[np.flatnonzero(~far)]
 
     def _to(self, radius: float, which: np.ndarray, jump: bool) -> np.ndarray:
@@ -199,9 +212,9 @@ class _Run:
         if self._homotopy.precision is not None:
             good[~good] = last_corrections(self._homotopy, x[:, ~good])[0] < _REGULAR
         here = which[good]
-        far = is_at_infinity(self._homotopy, x[:, good])
+        far, points = is_at_infinity(self._homotopy, x[:, good])
         self.ends.kind[here] = np.where(far, INFINITY, REGULAR)
-        self.ends.x[:, here] = x[:, good]
+        self.ends.x[:, here] = points
         return which[~good]
 
     def valuations(self) -> None:
@@ -219,10 +232,11 @@ class _Run:
         far = settled & (v > _LEAST_VALUATION) & (self._radius < _LAST_RADIUS)
         # Where large solutions are as likely as infinity, x0 has to be smaller.
         near = far & (ratio < _SMALL_X0[self._homotopy.generic])
+        kind = np.where(near, INFINITY, kind_without_x0(self._homotopy))
         far = near | (ratio < self._homotopy.no_x0)
         self._leaving[live] = v > _MOST_VALUATION
         self._valuation[:, live] = known[1:]
-        self.ends.kind[live[far]] = INFINITY
+        self.ends.kind[live[far]] = kind[far]
         self.ends.x[:, live[far]] = x[:, far]
 
     def ill_conditioned(self) -> np.ndarray:
@@ -273,14 +287,27 @@ class _Run:
         ends.cycle[members] = ends.cycle.max(initial=-1) + 1
 
 
-def is_at_infinity(homotopy: Homotopy, x: np.ndarray) -> np.ndarray:
-    """Tell of regular ends whether x0 is zero: Newton's steps in qd make a rounding error less."""
+def kind_without_x0(homotopy: Homotopy) -> int:
+    """Return the kind of ends whose x0 is as small as rounding errors.
+
+    Of generic homotopies they may be large solutions.
+    """
+    return FAILED if homotopy.generic else INFINITY
+
+
+def is_at_infinity(homotopy: Homotopy, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Tell of regular ends whether x0 is zero, and return them with a refined x0.
+
+    Newton's steps in qd make a rounding error less.
+    """
     size = abs(x).max(axis=0)
     doubtful = np.flatnonzero(abs(x[0]) < 1e-3 * size)
-    found = np.zeros(x.shape[1], bool)
+    found, refined = np.zeros(x.shape[1], bool), x.copy()
     _, points = last_corrections(homotopy, x[:, doubtful])
-    found[doubtful] = abs(points[0]) < _REGULAR * size[doubtful]
-    return found
+    least = _ZERO if homotopy.generic else _REGULAR
+    found[doubtful] = abs(points[0]) < least * size[doubtful]
+    refined[:, doubtful] = points
+    return found, refined
 
 
 def last_corrections(homotopy: Homotopy, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,19 +11,22 @@ from mdqr._progress import Reporter
 from mdqr.series._homotopy.endgame import (
     BEGIN,
     FAILED,
-    INFINITY,
     NOISE,
     REGULAR,
     Ends,
     finish,
+    kind_without_x0,
 )
 from mdqr.series._homotopy.homotopy import Homotopy, doubles, noise, part_of_x0
+from mdqr.series._homotopy.rescaled import in_own_units
 from mdqr.series._homotopy.tracker import FAILED as LOST
 from mdqr.series._homotopy.tracker import THERE, TOLERANCE, Paths, advance, in_precision
 
 # Points at which two paths are taken for one, relative to their size, and by how much smaller the
 # tolerance is with which they are followed again, as often.
 _EQUAL, _SMALLER, _TIMES = 1e-8, 1e-2, 2
+# So many paths, at most, are followed again in units of their own.
+_MOST_RESCALED = 200
 # The same for paths that a precision lost, once more with each: some have others near by.
 _CAREFUL = 1e-4
 
@@ -71,12 +74,16 @@ def follow(homotopy: Homotopy, x: np.ndarray, most: Precision, report: Reporter 
     ends.put(good, finish(homotopy, moving, most, tolerance=TOLERANCE))
     paths.steps[good] = moving.steps
     ends.kind[lost] = _kinds_of_lost(homotopy, paths.x[:, lost])
-    for _ in range(_TIMES):
-        regular = np.flatnonzero(ends.kind == REGULAR)
+    far = _in_own_units(homotopy, x, ends, np.flatnonzero(ends.kind == FAILED))
+    for time in range(_TIMES + 1):
+        regular = np.setdiff1d(np.flatnonzero(ends.kind == REGULAR), far)
         met = equal(ends.x, regular, _EQUAL)
         if not met.size:
             break
         again.update(met.tolist())
+        if time == _TIMES:
+            _in_own_units(homotopy, x, ends, met)
+            break
         tolerance[met] *= _SMALLER
         step = float(tolerance[met].min())
         moving, _ = _to_end(homotopy, x[:, met], most, step, None)
@@ -123,9 +130,17 @@ def _is_noisy(homotopy: Homotopy, paths: Paths) -> np.ndarray:
     return np.asarray(noise(homotopy, doubles(paths.x), paths.s) > NOISE)
 
 
+def _in_own_units(homotopy: Homotopy, x: np.ndarray, ends: Ends, which: np.ndarray) -> np.ndarray:
+    """Take the ends of paths of a generic homotopy in units of their own; return which they are."""
+    which = which[:_MOST_RESCALED] if homotopy.generic else which[:0]
+    for j in which:
+        ends.put(j[None], in_own_units(homotopy, x[:, j]))
+    return which
+
+
 def _kinds_of_lost(homotopy: Homotopy, x: np.ndarray) -> np.ndarray:
     far = part_of_x0(homotopy, x) < homotopy.no_x0
-    return np.where(far, INFINITY, FAILED).astype(np.int8)
+    return np.where(far, kind_without_x0(homotopy), FAILED).astype(np.int8)
 
 
 def equal(x: np.ndarray, which: np.ndarray, within: float) -> np.ndarray:

@@ -13,8 +13,8 @@ from mdqr.series._systems.polynomial import Gaussian
 from mdqr.series._systems.system import System
 from mdqr.series._systems.terms import Terms, exact
 
-# Times that weights are changed.
-_WEIGHTED = 20
+# Times that weights are changed, and the largest change of units.
+_WEIGHTED, _LARGEST = 20, 900
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def units(terms: Terms) -> np.ndarray:
         found = np.linalg.lstsq(table * weights[:, None], -sizes * weights, rcond=1e-10)[0]
         weights = 1.0 / np.sqrt(np.maximum(abs(table @ found + sizes), 0.5))
     found = found[m:]
-    return np.rint(np.clip(found, -200, 200)).astype(int) if n else found.astype(int)
+    return np.rint(np.clip(found, -_LARGEST, _LARGEST)).astype(int) if n else found.astype(int)
 
 
 def in_units(terms: Terms, powers: np.ndarray) -> Terms:
@@ -149,6 +149,14 @@ def in_units(terms: Terms, powers: np.ndarray) -> Terms:
         factor = Fraction(2) ** shift
         scaled.append(Gaussian(value.real * factor, value.imag * factor))
     return Terms(terms.exponents, scaled, terms.equation, terms.equations)
+
+
+def units_near(moduli: np.ndarray) -> np.ndarray:
+    """Return exponents of powers of two near numbers ``(n,)``; zeros have the least one."""
+    least = moduli[moduli > 0].min(initial=np.inf)
+    if not np.isfinite(least):
+        return np.zeros(len(moduli), int)
+    return np.rint(np.log2(np.where(moduli > 0, moduli, least))).astype(int)
 
 
 def squared(terms: Terms, rng: np.random.Generator) -> Terms:

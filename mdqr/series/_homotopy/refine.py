@@ -7,9 +7,11 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._backend.protocol import PathGoal
 from mdqr._functions.creation import array
+from mdqr._functions.from_limbs import from_limbs
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg import LinAlgError, solve
 from mdqr.series._homotopy.homotopy import solved
+from mdqr.series._homotopy.problem import in_units, units_near
 from mdqr.series._homotopy.tables import merged, path_system
 from mdqr.series._homotopy.tracker import Paths, by_kernel
 from mdqr.series._systems.terms import Terms
@@ -17,10 +19,32 @@ from mdqr.series._systems.terms import Terms
 _MOST_STEPS = 40
 # Corrections of points near a cluster of solutions are smaller.
 _FAR = 10.0
+# Between the largest and the least coordinate of a point.
+_WIDE = 2.0**30
 
 
 def refined(terms: Terms, x: np.ndarray | MDArray, precision: Precision) -> MDArray:
     """Return solutions ``(points, n)`` near `x`, complex.
+
+    Points whose coordinates differ by many powers of two are refined in units near them.
+    """
+    moduli = abs(x.to_numpy() if isinstance(x, MDArray) else x)
+    least = np.where(moduli > 0, moduli, np.inf).min(axis=1)
+    wide = np.isfinite(moduli).all(axis=1) & (moduli.max(axis=1) > _WIDE * least)
+    found = array(x, precision=precision).astype(dtype=complex)
+    narrow = np.flatnonzero(~wide)
+    if narrow.size:
+        found[narrow] = _refined(terms, x[narrow], precision)
+    for i in np.flatnonzero(wide):
+        powers = units_near(moduli[i])
+        y = from_limbs(np.ldexp(found[[i]].limbs, -powers), dtype=complex)
+        y = _refined(in_units(terms, powers).scaled(), y, precision)
+        found[[i]] = from_limbs(np.ldexp(y.limbs, powers), dtype=complex)
+    return found
+
+
+def _refined(terms: Terms, x: np.ndarray | MDArray, precision: Precision) -> MDArray:
+    """Return solutions near `x`, whose coordinates are of one size.
 
     Residuals are evaluated in the next higher precision, so that the solutions have all digits, and
     Jacobians in float64 while this makes corrections small.

@@ -12,19 +12,23 @@ from mdqr._functions.creation import array
 from mdqr._functions.from_limbs import from_limbs
 from mdqr._precision import Precision
 from mdqr.series._homotopy.classify import Cluster, clusters, is_on_set
-from mdqr.series._homotopy.endgame import INFINITY, REGULAR
+from mdqr.series._homotopy.endgame import INFINITY, REGULAR, Ends
 from mdqr.series._homotopy.follow import Followed, close_pairs
-from mdqr.series._homotopy.homotopy import Homotopy
+from mdqr.series._homotopy.homotopy import Homotopy, condition
 from mdqr.series._homotopy.proofs.certify import Certificates, certificates
-from mdqr.series._homotopy.proofs.integers import Fixed
 from mdqr.series._homotopy.proofs.magnitudes import Magnitudes
 from mdqr.series._homotopy.refine import refined, separated
 from mdqr.series._homotopy.solutions import Solutions, SolveInfo
-from mdqr.series._systems.terms import Terms
+from mdqr.series._systems.polynomial import Gaussian
+from mdqr.series._systems.terms import Terms, gaussian
 
 # Singular solutions are real with imaginary parts below this, relative to the point; solutions of
 # combinations of equations solve the equations where these are left with less of their terms.
 _REAL, _LEFT = 1e-6, 1e-8
+# Conditions of Jacobians that may be singular.
+_DOUBTFUL = 1e13
+# Roundings of all limbs, and of a bound, to subnormal numbers.
+UNDERFLOW = 2.0**-1069
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,8 @@ class _Part:
 def collected(found: Found, homotopy: Homotopy, followed: Followed, *, certify: bool) -> Solutions:
     """Return the solutions that paths ended at."""
     ends = followed.ends
-    regular = ends.x[:, ends.kind == REGULAR]
+    on_sets = _on_sets(found, homotopy, ends)
+    regular = ends.x[:, (ends.kind == REGULAR) & ~on_sets]
     groups = clusters(ends)
     on_set = [is_on_set(homotopy, cluster) for cluster in groups]
     isolated = [cluster for cluster, on in zip(groups, on_set, strict=True) if not on]
@@ -84,13 +89,32 @@ def collected(found: Found, homotopy: Homotopy, followed: Followed, *, certify: 
         "at_infinity": int((ends.kind == INFINITY).sum()),
         "positive_dimensional": sum(
             len(c.members) for c, on in zip(groups, on_set, strict=True) if on
-        ),
+        )
+        + int(on_sets.sum()),
         "extraneous": extraneous,
         "followed_again": followed.again,
     }
     others = counts["at_infinity"] + counts["positive_dimensional"] + extraneous
     counts["failed"] = counts["paths"] - others - int(whole.multiplicity.sum())
     return _in_order(found, whole, counts, int(followed.steps.max(initial=0)))
+
+
+def _on_sets(found: Found, homotopy: Homotopy, ends: Ends) -> np.ndarray:
+    """Tell which ends, regular by Newton's corrections, are on sets of solutions.
+
+    Corrections are small there, too, if roundings leave a singular Jacobian an inverse.
+    """
+    on = np.zeros(len(ends.kind), bool)
+    regular = np.flatnonzero(ends.kind == REGULAR)
+    if not regular.size:
+        return on
+    conditions = condition(homotopy, ends.x[:, regular], np.zeros(len(regular), complex))
+    doubtful = regular[conditions > _DOUBTFUL]
+    if doubtful.size:
+        x = refined(found.square, _affine(ends.x[:, doubtful]), found.precision)
+        for j in doubtful[~certificates(found.square, x).certified]:
+            on[j] = is_on_set(homotopy, Cluster(np.array([j]), 1, ends.x[:, j]))
+    return on
 
 
 def _affine(x: np.ndarray) -> np.ndarray:
@@ -128,7 +152,7 @@ def real_ones(proven: Certificates) -> np.ndarray:
 
     Its distance from the point is at most the error and twice the imaginary part.
     """
-    imaginary = abs(proven.points.floats.imag) * (1 + 2.0**-50)
+    imaginary = abs(proven.points.to_numpy().imag.T) * (1 + 2.0**-50)
     return np.asarray((proven.error + 2 * imaginary < proven.unique * (1 - 2.0**-50)).all(axis=0))
 
 
@@ -140,8 +164,8 @@ def met(proven: Certificates) -> tuple[np.ndarray, np.ndarray]:
     """
     doubtful, again = (np.zeros(len(proven.certified), bool) for _ in range(2))
     which = np.flatnonzero(proven.certified)
-    points, error = proven.points.floats[:, which], proven.error[:, which]
-    # Points near each other are compared in integers.
+    points, error = proven.points.to_numpy().T[:, which], proven.error[:, which]
+    # Points near each other are compared exactly.
     for pair in close_pairs(points, error + 2.0**-49 * abs(points)):
         i, j = sorted(which[list(pair)].tolist())
         apart = _difference(proven, i, j)
@@ -152,9 +176,12 @@ def met(proven: Certificates) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _difference(proven: Certificates, i: int, j: int) -> np.ndarray:
-    points = proven.points
-    parts = (points.real[:, [i]] - points.real[:, [j]], points.imag[:, [i]] - points.imag[:, [j]])
-    return abs(Fixed(parts[0], parts[1], points.bits).floats)[:, 0]
+    pairs = zip(proven.points[i], proven.points[j], strict=True)
+    return np.array([_distance(gaussian(a), gaussian(b)) for a, b in pairs])
+
+
+def _distance(a: Gaussian, b: Gaussian) -> float:
+    return abs(complex(float(a.real - b.real), float(a.imag - b.imag)))
 
 
 def close(found: Found, x: np.ndarray) -> _Part | None:
@@ -208,6 +235,12 @@ def _some(part: _Part, which: np.ndarray) -> _Part:
     return _Part(*(getattr(part, name)[which] for name in names))
 
 
+def errors_in_units(error: np.ndarray, powers: np.ndarray) -> np.ndarray:
+    """Return bounds ``(..., n)`` times ``2**powers``; and what limbs lose that underflow."""
+    found: np.ndarray = np.ldexp(error, powers) * (1 + 2.0**-52) + UNDERFLOW
+    return found
+
+
 def _in_order(found: Found, part: _Part, counts: dict[str, int], steps: int) -> Solutions:
     """Return solutions in the units of the problem: real ones first, by their coordinates."""
     near = part.x.to_numpy()
@@ -216,7 +249,10 @@ def _in_order(found: Found, part: _Part, counts: dict[str, int], steps: int) -> 
     limbs = part.x.limbs.copy()
     limbs[1][:, part.real] = 0.0
     x = from_limbs(np.ldexp(limbs, found.powers), dtype=complex)
-    error = np.ldexp(part.error, found.powers)
+    error = errors_in_units(part.error, found.powers)
+    # What leaves the range of doubles.
+    outside = ~np.isfinite(x.to_numpy()).all(axis=1)
+    part.certified[outside], error[outside] = False, np.nan
     info = SolveInfo(counts, found.precision, method=found.method, iterations=steps)
     return Solutions(
         found.variables, x, part.multiplicity, part.real, part.singular, part.certified, error,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -134,7 +134,15 @@ class Solutions:
     def __iter__(self) -> Iterator[Solution]:
         return (self[i] for i in range(len(self)))
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: int | np.integer[Any]) -> Solution: ...
+
+    @overload
+    def __getitem__(
+        self, index: slice | np.ndarray[Any, Any] | list[int] | list[bool]
+    ) -> Solutions: ...
+
+    def __getitem__(self, index: Any) -> Solution | Solutions:
         """Return a `Solution` for an integer, `Solutions` for a slice, a mask or indices."""
         parts = [getattr(self, name) for name in _ROWS]
         if isinstance(index, int | np.integer):
@@ -161,8 +169,7 @@ class Solutions:
         for demand, given in ((real, self.is_real), (singular, self.is_singular)):
             if demand is not None:
                 held &= given == bool(demand)
-        found: Solutions = self[held]
-        return found
+        return self[held]
 
     def to_numpy(self) -> np.ndarray:
         """Return the solutions ``(k, n)`` in complex128."""
@@ -201,9 +208,10 @@ class Solutions:
         rows = [["", *names, "multiplicity", "digits"]]
         digits = self.digits.min(axis=1)
         for i, point in enumerate(self.to_numpy()[:_MOST_ROWS]):
+            errors = self.error_bound[i] if self.is_certified[i] else np.zeros(len(point))
             shown = [
-                f"{value.real:.8g}" if self.is_real[i] else f"{value:.8g}"
-                for value in point[:_MOST_COLUMNS]
+                f"{value.real:.8g}" if self.is_real[i] else f"{_without(value, error):.8g}"
+                for value, error in zip(point[:_MOST_COLUMNS], errors, strict=False)
             ]
             known = f"{digits[i]:.1f}" if self.is_certified[i] else "none certified"
             rows.append([str(i), *shown, str(self.multiplicity[i]), known])
@@ -215,6 +223,12 @@ class Solutions:
         if len(self) > _MOST_ROWS:
             lines.append(f"... {len(self) - _MOST_ROWS} more")
         return lines
+
+
+def _without(value: complex, error: float) -> complex:
+    """Return a number with zero for a part that is not larger than the error."""
+    real, imag = (part if abs(part) > error else 0.0 for part in (value.real, value.imag))
+    return complex(real, imag)
 
 
 def digits_of(x: MDArray, error: np.ndarray) -> np.ndarray:

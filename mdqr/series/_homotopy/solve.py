@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 
 from mdqr._precision import PRECISIONS, Precision
-from mdqr._progress import Progress, Report, with_report
+from mdqr._progress import Progress, Report, Reporter, with_report
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
 from mdqr.series._errors import required
@@ -27,28 +28,98 @@ from mdqr.series._homotopy.results import Found, collected
 from mdqr.series._homotopy.solutions import Solutions
 from mdqr.series._homotopy.starts import start as starts
 from mdqr.series._homotopy.starts.chosen import Start
+from mdqr.series._homotopy.sweeps.solution_sweep import SolutionSweep
 from mdqr.series._homotopy.sweeps.sweep import Sweep
+from mdqr.series._systems.polynomial import Gaussian
 from mdqr.series._systems.system import System
 
+StartName: TypeAlias = Literal["auto", "total_degree", "multihomogeneous", "polyhedral"]
+Groups: TypeAlias = Sequence[Sequence[str]] | None
+Scalar: TypeAlias = complex | str | Fraction
+RandomSource: TypeAlias = int | np.random.Generator | None
 # Times that all paths are followed, each time from other random numbers, while a few are lost: more
 # than this part of them have a reason.
 _ATTEMPTS, _FEW = 3, 0.1
+
+
+@overload
+def solve(
+    system: System,
+    *,
+    start: StartName = "auto",
+    groups: Groups = None,
+    target: Any = None,
+    parameters: Sequence[str] | None = None,
+    precision: PrecisionLike | None = None,
+    certify: bool = True,
+    rng: RandomSource = 0,
+    device: str | None = None,
+    progress: Progress = None,
+) -> Solutions: ...
+
+
+@overload
+def solve(
+    system: System,
+    *,
+    start: tuple[Any, Any],
+    groups: Groups = None,
+    target: Scalar | Sequence[Scalar],
+    parameters: Sequence[str] | None = None,
+    precision: PrecisionLike | None = None,
+    certify: bool = True,
+    rng: RandomSource = 0,
+    device: str | None = None,
+    progress: Progress = None,
+) -> Solutions: ...
+
+
+@overload
+def solve(
+    system: System,
+    *,
+    start: tuple[Any, Any],
+    groups: Groups = None,
+    target: Sequence[Sequence[complex]],
+    parameters: Sequence[str] | None = None,
+    precision: PrecisionLike | None = None,
+    certify: bool = True,
+    rng: RandomSource = 0,
+    device: str | None = None,
+    progress: Progress = None,
+) -> SolutionSweep: ...
+
+
+@overload
+def solve(
+    system: System,
+    *,
+    start: tuple[Any, Any],
+    groups: Groups = None,
+    target: Any,
+    parameters: Sequence[str] | None = None,
+    precision: PrecisionLike | None = None,
+    certify: bool = True,
+    rng: RandomSource = 0,
+    device: str | None = None,
+    progress: Progress = None,
+) -> Solutions | SolutionSweep: ...
 
 
 @experimental
 def solve(
     system: System,
     *,
-    start: Any = "auto",
-    groups: Sequence[Sequence[str]] | None = None,
+    start: StartName | tuple[Any, Any] = "auto",
+    groups: Groups = None,
     target: Any = None,
     parameters: Sequence[str] | None = None,
     precision: PrecisionLike | None = None,
     certify: bool = True,
-    rng: Any = 0,
+    rng: RandomSource = 0,
     device: str | None = None,
     progress: Progress = None,
-) -> Any:
+) -> Solutions | SolutionSweep:
     """Return all isolated solutions of a polynomial system.
 
     Parameters
@@ -142,23 +213,43 @@ def solve(
         sweep = _sweep(problem, start, groups, work, generator, certify, device)
         return sweep.run(targets_given(problem, target), progress)
     values = values_given(problem, target, "target")
+    given = start, groups, values
+    return _best(problem, given, work, generator, certify, device, progress)
+
+
+def _best(
+    problem: Problem,
+    given: tuple[Any, Any, list[Gaussian]],
+    work: Precision,
+    rng: np.random.Generator,
+    certify: bool,
+    device: str | None,
+    progress: Reporter | None,
+) -> Solutions:
+    """Return the solutions of the attempt with the fewest lost paths."""
+    start, groups, values = given
     terms = problem.at(values)
-    powers = units(terms)
-    scaled = in_units(terms, powers)
-    square = squared(scaled, generator)
-    begin = Start(problem, start, groups, values, powers, square, device)
-    begin.check()
-    found = Found(problem.variables, scaled, square, powers, work, "")
-    best: Solutions | None = None
+    powers, best = units(terms), None
     for _ in range(_ATTEMPTS):
-        method, homotopy, x = begin.begin(generator)
+        scaled = in_units(terms, powers).scaled()
+        square = squared(scaled, rng)
+        begin = Start(problem, start, groups, values, powers, square, device)
+        begin.check()
+        method, homotopy, x = begin.begin(rng)
         homotopy = replace(homotopy, units=powers, device=device, _within={})
         followed = follow(homotopy, x, max(work, PRECISIONS[2]), progress)
-        one = collected(replace(found, method=method), homotopy, followed, certify=certify)
+        found = Found(problem.variables, scaled, square, powers, work, method)
+        one = collected(found, homotopy, followed, certify=certify)
         if best is None or one.info.failed < best.info.failed:
             best = one
-        if not 0 < best.info.failed <= _FEW * best.paths:
+        if best.info.failed == 0:
             break
+        if one.info.failed > _FEW * one.paths:
+            # The units may be the reason, of solutions of several sizes.
+            if not powers.any() or not terms.scaled().is_in_range:
+                break
+            powers = np.zeros_like(powers)
+    assert best is not None
     return best
 
 
@@ -178,4 +269,4 @@ def _sweep(
     powers = units(problem.at(begin))
     homotopy, x = starts.parameters(problem, points, begin, begin, powers, rng)
     homotopy = replace(homotopy, units=powers, device=device)
-    return Sweep(problem, in_units(problem.terms, powers), homotopy, x, work, certify)
+    return Sweep(problem, in_units(problem.terms, powers).scaled(), homotopy, x, work, certify)

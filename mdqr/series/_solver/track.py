@@ -34,6 +34,8 @@ _DEGREES, _LEAST_STEP = (5, 1), 1e-8
 # A step that leaves less than this part of the way goes to the end.
 _LAST = 2.0**-20
 _AT_END = "the path has its end"
+# Unknowns that a path shows.
+_MOST_SHOWN = 4
 _NOT_FINITE = "coefficients or derivatives leave the range of doubles"
 
 
@@ -88,11 +90,21 @@ class Path:
     message: str
 
     def __repr__(self) -> str:
-        steps = len(self.t) - 1
-        return (
-            f"<Path from t = {self.t[0]:g} to {self.t[-1]:g} in {steps} steps, "
-            f"{self.x.shape[-1]} unknowns, {self.x.precision}: {self.message}>"
-        )
+        n, steps = self.x.shape[-1], len(self.t) - 1
+        lengths = abs(np.diff(self.t))
+        end = ", ".join(f"{value:.8g}" for value in self.x[-1].to_numpy()[:_MOST_SHOWN])
+        what, near = f"{n} unknown{'s' * (n != 1)}", "none known"
+        if steps:
+            near = f"{self.radius.min():.2g} away, at t = {self.t[self.radius.argmin()]:.6g}"
+            what += f", {steps} steps of {lengths.min():.2g} to {lengths.max():.2g}"
+        lines = [
+            f"<Path from t = {self.t[0]:g} to {self.t[-1]:g}, {self.x.precision}",
+            what,
+            f"nearest singularity {near}",
+            f"at the end x = [{end}{', ...' if n > _MOST_SHOWN else ''}]",
+            f"{self.message}>",
+        ]
+        return "\n  ".join(lines)
 
     @property
     def info(self) -> Info:

@@ -81,12 +81,12 @@ class Terms:
 
         Other factors would round coefficients, and split multiple roots.
         """
-        top = np.zeros(self.equations, int)
+        top: dict[int, int] = {}
         for place, value in zip(self.equation.tolist(), self.coefficients, strict=True):
             size = max(abs(value.real), abs(value.imag))
             bits = size.numerator.bit_length() - size.denominator.bit_length()
-            top[place] = max(top[place], bits) if top[place] else bits
-        factors = [_power_of_two(-int(bits)) for bits in top]
+            top[place] = max(top.get(place, bits), bits)
+        factors = {place: power_of_two(-bits) for place, bits in top.items()}
         scaled = [
             Gaussian(value.real * factors[place], value.imag * factors[place])
             for place, value in zip(self.equation.tolist(), self.coefficients, strict=True)
@@ -120,6 +120,14 @@ class Terms:
             raise ValueError(
                 "a coefficient of the system is outside the range of doubles"
             ) from None
+
+    @property
+    def is_in_range(self) -> bool:
+        """True if no coefficient leaves the range of doubles."""
+        try:
+            return bool(np.isfinite(self.floats).all())
+        except ValueError:
+            return False
 
     @cached_property
     def polynomials(self) -> Polynomials:
@@ -172,6 +180,8 @@ def exact(system: System) -> list[list[Gaussian]]:
     if held._exact is not None:
         return held._exact
     given = held.given if isinstance(held.given, MDArray) else array(held.given, precision="d")
+    if not np.isfinite(given.to_numpy()).all():
+        raise ValueError("coefficients of the system must be finite")
     return [[gaussian(value) for value in row] for row in given]
 
 
@@ -190,5 +200,5 @@ def _is_some(value: Gaussian) -> bool:
     return bool(value.real or value.imag)
 
 
-def _power_of_two(exponent: int) -> Fraction:
+def power_of_two(exponent: int) -> Fraction:
     return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)

@@ -24,7 +24,9 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._functions.creation import array
+from mdqr._functions.from_limbs import from_limbs
 from mdqr.series._homotopy.homotopy import eliminated
+from mdqr.series._homotopy.problem import in_units, units_near
 from mdqr.series._homotopy.proofs import integers
 from mdqr.series._homotopy.proofs.integers import Fixed
 from mdqr.series._homotopy.proofs.magnitudes import Magnitudes, U
@@ -32,8 +34,10 @@ from mdqr.series._systems.terms import Terms
 
 # Bits behind those of the precision, in which points are cut off.
 _GUARD = 64
-# Larger points are not tested.
+# Larger points, or smaller than its inverse, are tested in units near them.
 LIMIT = 2.0**100
+# And others whose coordinates are as many powers of two from one, if they lose digits.
+_FAR, _LOSSY = 10, 2.0**16
 # Radii are tried that become smaller by this.
 _TRIES, _SMALLER = 24, 0.5
 
@@ -51,37 +55,77 @@ class Certificates:
         ``(n, points)``, infinite where nothing is certified.
     unique : numpy.ndarray
         ``(n, points)``, zero where nothing is certified.
-    points : Fixed
-        The points themselves.
+    points : MDArray
+        The points themselves ``(points, n)``.
     """
 
     certified: np.ndarray
     error: np.ndarray
     unique: np.ndarray
-    points: Fixed
+    points: MDArray
 
 
 def certificates(terms: Terms, x: MDArray) -> Certificates:
     """Test points ``(points, n)``, complex, as solutions of as many equations as unknowns.
 
-    A point is cut off to a common number of bits; that change is part of `error`.
+    Points without a certificate, or with large bounds, are tested again in units near them.
     """
-    precision, n, count = x.precision, terms.variables, len(x)
-    size = float(abs(x.to_numpy()).max(initial=0.0))
-    bits = precision.bits + _GUARD - (int(np.frexp(size)[1]) if size else 0)
-    points = Fixed.of(x.T, max(bits, 0))
+    n, count = terms.variables, len(x)
     found = Certificates(
-        np.zeros(count, bool), np.full((n, count), np.inf), np.zeros((n, count)), points
+        np.zeros(count, bool), np.full((n, count), np.inf), np.zeros((n, count)), x
     )
-    if not count or not size < LIMIT:
-        return found
-    with np.errstate(all="ignore"):
-        test = _ExactTest(terms, points, x)
-        test.with_floats(found, np.arange(count))
-        test.with_integers(found, np.flatnonzero(~found.certified))
-    # Limbs were cut off, each of the real and of the imaginary part.
-    found.error += 2.0 * precision.limbs * 2.0 ** -max(bits, 0)
+    moduli = abs(x.to_numpy())
+    size = moduli.max(axis=1, initial=0.0)
+    _test(found, terms, x, np.flatnonzero(((size > 1 / LIMIT) & (size < LIMIT)) | (size == 0)))
+    # Also where a small coordinate that is not zero has lost digits to the largest one.
+    part = found.error.T / np.maximum(moduli, 2.0**-1000)
+    lossy = ((part < 0.5) & (part > _LOSSY * x.precision.eps)).any(axis=1)
+    for i in np.flatnonzero((lossy | ~found.certified) & np.isfinite(size)).tolist():
+        powers = units_near(moduli[i])
+        if abs(powers).max() <= _FAR:
+            continue
+        alone = certificates_in_units(terms, x[[i]], powers)
+        if alone.certified[0]:
+            found.certified[i] = True
+            found.error[:, i] = np.ldexp(alone.error[:, 0], powers)
+            found.unique[:, i] = np.ldexp(alone.unique[:, 0], powers)
     return found
+
+
+def certificates_in_units(terms: Terms, x: MDArray, powers: np.ndarray) -> Certificates:
+    """Test points as ``x = 2**powers y``: bounds are for y."""
+    y = from_limbs(np.ldexp(x.limbs, -powers), dtype=complex)
+    n, count = terms.variables, len(y)
+    found = Certificates(
+        np.zeros(count, bool), np.full((n, count), np.inf), np.zeros((n, count)), y
+    )
+    _test(found, in_units(terms, powers).scaled(), y, np.arange(count))
+    return found
+
+
+def _test(found: Certificates, terms: Terms, x: MDArray, which: np.ndarray) -> None:
+    """Certify some points, none far larger or smaller than one.
+
+    Each is cut off to a common number of bits: that change is part of `error`.
+    """
+    if not which.size:
+        return
+    precision, y = x.precision, x[which]
+    size = abs(y.to_numpy()).max(axis=1)
+    least = size[size > 0].min(initial=1.0)
+    bits = precision.bits + _GUARD - int(np.frexp(least)[1])
+    points = Fixed.of(y.T, bits)
+    count, n = y.shape
+    some = Certificates(np.zeros(count, bool), np.full((n, count), np.inf), np.zeros((n, count)), y)
+    with np.errstate(all="ignore"):
+        test = _ExactTest(terms, points, y)
+        test.with_floats(some, np.arange(count))
+        test.with_integers(some, np.flatnonzero(~some.certified))
+    # Limbs were cut off, each of the real and of the imaginary part.
+    cut = 2.0 * precision.limbs * 2.0**-bits
+    found.certified[which] = some.certified
+    found.error[:, which] = some.error + cut
+    found.unique[:, which] = np.maximum(some.unique - cut, 0.0) * (1 - 2 * U)
 
 
 class Test:
@@ -121,7 +165,8 @@ class Test:
         # Each of D unknowns is rounded to 4 u and multiplied by another, coefficients are rounded
         # and multiplied, T terms added.
         factor = (8 * sizes.degree + 2 * sizes.most + 16) * U
-        wrong = factor * sizes.slopes(moduli, n).transpose(2, 0, 1) + sizes.floor(self._moduli)
+        wrong = factor * sizes.slopes(moduli, n).transpose(2, 0, 1)
+        wrong += sizes.floor(moduli)[:, None, None]
         b = abs(inverse) * (1 + 16 * U)
         left = abs(np.eye(n) - inverse @ slopes) * (1 + 4 * U) + 2 * U * np.eye(n) + 2.0**-1000
         left += (2 * n + 8) * U * (b @ abs(slopes)) + b @ wrong

@@ -18,7 +18,6 @@ from mdqr._array.array import MDArray
 from mdqr._functions.creation import array
 from mdqr._precision import Precision
 from mdqr.series._homotopy.proofs.certify import LIMIT, Certificates, Test
-from mdqr.series._homotopy.proofs.integers import Fixed
 from mdqr.series._homotopy.proofs.magnitudes import U
 from mdqr.series._systems.products import Products
 from mdqr.series._systems.terms import Terms
@@ -78,7 +77,7 @@ class _Values:
         n, count = self._terms.equations, z.shape[1]
         near = z.to_numpy()
         found = Certificates(
-            np.zeros(count, bool), np.full((n, count), np.inf), np.zeros((n, count)), _NOTHING
+            np.zeros(count, bool), np.full((n, count), np.inf), np.zeros((n, count)), z.T
         )
         with np.errstate(all="ignore"):
             values, sound = self._evaluated(z)
@@ -116,6 +115,3 @@ class _RoundedTest(Test):
         factor = 2.0 * (4 * sizes.degree + sizes.most + 48) * eps * (1 + 8 * U)
         moved = sizes.orders(moduli, np.zeros_like(moduli))[0]
         self._wrong = factor * moved + sizes.floor(moduli)
-
-
-_NOTHING = Fixed(np.zeros(0, object), np.zeros(0, object), 0)

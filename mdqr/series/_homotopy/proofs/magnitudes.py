@@ -60,15 +60,16 @@ class Magnitudes:
             series[2, start:stop] = a[0] * b[2] + a[1] * b[1] + a[2] * b[0]
         return [self._sums(order) for order in series]
 
-    def floor(self, r: np.ndarray) -> float:
-        """Return more than underflows in all operations of a sum, at moduli up to ``2 r``.
+    def floor(self, r: np.ndarray) -> np.ndarray:
+        """Return more than underflows in all operations of a sum, ``(points,)``, up to ``2 r``.
 
         Each loses less than ``2**-1074``, times other factors; infinite where these are too large.
         """
-        top = 2.0 * max(1.0, float(r.max(initial=1.0)))
+        top = 2.0 * np.maximum(1.0, r.max(axis=0, initial=1.0))
         most = (float(self._size.max(initial=0.0)) + 1.0) * self.degree**2
         with np.errstate(over="ignore"):
-            return float(_UNDERFLOW * most * np.float64(top) ** (self.degree + 2))
+            found: np.ndarray = _UNDERFLOW * most * top ** (self.degree + 2.0)
+        return found
 
     def _sums(self, nodes: np.ndarray) -> np.ndarray:
         values = self._size * nodes[self._nodes]

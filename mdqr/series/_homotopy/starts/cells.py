@@ -15,6 +15,7 @@ from mdqr._backend import cell_finder
 from mdqr._stability import experimental
 from mdqr.series._errors import required
 from mdqr.series._homotopy.problem import Problem
+from mdqr.series._homotopy.starts.start import all_indices
 from mdqr.series._systems.system import System
 from mdqr.series._systems.terms import Terms
 
@@ -156,7 +157,7 @@ def _representatives(matrix: np.ndarray) -> np.ndarray:
                     c[:] = [a - times * b for a, b in zip(c, least, strict=True)]
         diagonal.append(abs(rest[0][i]))
         columns.remove(rest[0])
-    return np.indices(diagonal).reshape(n, -1).T
+    return all_indices(diagonal).T
 
 
 @experimental

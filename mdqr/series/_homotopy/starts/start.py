@@ -53,10 +53,18 @@ def total_degree(terms: Terms, rng: np.random.Generator) -> tuple[Line, np.ndarr
     begin = Terms.grouped(found, n + 1, n)
     patch = random_patch(rng, n + 1)
     line = Line(terms.homogenised().scaled().beside(begin), gamma, patch)
-    places = np.indices(tuple(degrees.tolist())).reshape(n, -1)
+    places = all_indices(degrees.tolist())
     angle = (np.angle(values)[:, None] + 2 * np.pi * places) / degrees[:, None]
     x = np.concatenate([np.ones((1, paths)), np.exp(1j * angle)])
     return line, x / (patch @ x)
+
+
+def all_indices(shape: list[int]) -> np.ndarray:
+    """Return the indices ``(n, size)`` of an array of any number of axes, the last one first."""
+    found, every = np.empty((len(shape), prod(shape)), int), np.arange(prod(shape))
+    for axis in reversed(range(len(shape))):
+        every, found[axis] = np.divmod(every, shape[axis])
+    return found
 
 
 def parameters(
@@ -75,6 +83,8 @@ def parameters(
     ------
     NotASolutionError
         If one of them is not near a solution.
+    ValueError
+        If the Jacobian is singular at one.
     """
     count = len(problem.parameters)
     terms = in_units(problem.terms, powers).homogenised(count).scaled()
@@ -98,5 +108,7 @@ def parameters(
     bad = ~((distance < _FAR) & (left < 1e-8))
     if bad.any():
         place = int(np.flatnonzero(bad)[0])
+        if not np.isfinite(distance[place]):
+            raise ValueError(f"solution {place} to start from is singular: no path begins there")
         raise NotASolutionError(0.0, float(distance[place]), _FAR)
     return homotopy, moved

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -65,7 +65,15 @@ class SolutionSweep:
     def __iter__(self) -> Iterator[Solutions]:
         return (self[i] for i in range(len(self)))
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: int | np.integer[Any]) -> Solutions: ...
+
+    @overload
+    def __getitem__(
+        self, index: slice | np.ndarray[Any, Any] | list[int] | list[bool]
+    ) -> SolutionSweep: ...
+
+    def __getitem__(self, index: Any) -> Solutions | SolutionSweep:
         """Return the `Solutions` of one value for an integer, else a part of the sweep."""
         parts = [getattr(self, name)[index] for name in _ROWS]
         if not isinstance(index, int | np.integer):

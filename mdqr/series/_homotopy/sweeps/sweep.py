@@ -25,7 +25,7 @@ from mdqr.series._homotopy.problem import Problem, in_units
 from mdqr.series._homotopy.proofs.certify import certificates
 from mdqr.series._homotopy.proofs.certify_batch import proofs
 from mdqr.series._homotopy.refine import refined
-from mdqr.series._homotopy.results import Found, close, met, real_ones
+from mdqr.series._homotopy.results import Found, close, errors_in_units, met, real_ones
 from mdqr.series._homotopy.solutions import SolveInfo
 from mdqr.series._homotopy.sweeps.parameter_tables import ParameterTables
 from mdqr.series._homotopy.sweeps.solution_sweep import SolutionSweep
@@ -73,7 +73,7 @@ class Sweep:
         """Return the solutions at targets ``(m, q)``, which are exact."""
         m, k, n = len(targets), self.start.shape[1], len(self.problem.variables)
         found = _Ends.unknown(m, k, n, self.precision)
-        together, again = max(1, _TOGETHER // k), 0
+        together, again = max(1, _TOGETHER // max(k, 1)), 0
         for first in range(0, m, together):
             if report is not None:
                 report("paths", first * k, m * k)
@@ -211,7 +211,8 @@ class Sweep:
         return SolutionSweep(
             self.problem.variables, from_limbs(np.ldexp(limbs, powers), dtype=complex),
             ends.found, ends.infinite, ends.real, ends.singular, ends.certified,
-            np.ldexp(ends.error, powers), SolveInfo(counts, self.precision, method="parameters"),
+            errors_in_units(ends.error, powers),
+            SolveInfo(counts, self.precision, method="parameters"),
         )  # fmt: skip
 
 
