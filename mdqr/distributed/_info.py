@@ -182,7 +182,7 @@ class DistributedLstsqInfo(Statistics[MDArray]):
             -solved.powers,
             squares,
             engine.backend.xp.asarray([float(fit.m - fit.n)]),
-            partial(solution.total, fit, solved, squares),
+            partial(solution.total, fit, solved.r, squares),
             inputs.wrap,
             form.is_vector,
         )

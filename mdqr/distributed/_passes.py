@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from mdqr._backend import for_block
 from mdqr._backend.blocks import native_abs
 from mdqr._errors import shown
 from mdqr._limbs.device import host_block
@@ -17,11 +19,13 @@ from mdqr.distributed._job import Job
 from mdqr.distributed._products import Triangle, alpha_of, node_of
 from mdqr.distributed._refinement import Problem, Step, data_bound, problem_of, step
 from mdqr.distributed._rows import Form
-from mdqr.distributed._sums import Errors, Sums
+from mdqr.distributed._sums import Errors, Sums, joined_squares
 from mdqr.distributed._tree import Node, tree
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._shared.pairs import Pair
+from mdqr.linalg._solve import lstsq as whole
 from mdqr.linalg._solve.lstsq import LstsqResult
+from mdqr.linalg._update import solution
 from mdqr.linalg._update.fit import Fit
 
 # Components are found to this part of eps, so that the last rounding is mostly certain.
@@ -213,3 +217,28 @@ def _result(
         fit.n,
         info,  # type: ignore[arg-type]
     )
+
+
+def by_rank(job: Job, rcond: float) -> LstsqResult:
+    """Return the solution for R, with the residuals and the statistics of all rows."""
+    fit, form = tree_of(job).problem._fit, job.form
+    inputs = Inputs(form.work, form.work, form.is_complex, [])
+    r, c = (inputs.wrap(x.copy()) for x in (fit.r[..., : fit.n], fit.r[..., fit.n :]))
+    c = c[:, 0] if form.is_vector else c
+    found = whole.lstsq(r, c, rcond=rcond, precision=form.precision)
+    info, backend, below = found.info, fit.engine.backend, (fit.squares, fit.beta)
+    known = info._measured
+    (first, p), (second, q) = ([host_block(x) for x in pair] for pair in (known.squares, below))
+    sums = joined_squares(for_block(first), form.kind, (first, p), (second, q))
+    squares = backend.xp.asarray(sums[0]), backend.xp.asarray(sums[1])
+    info._measured = known._replace(
+        squares=squares,
+        freedom=backend.xp.asarray([float(fit.m - found.rank)]),
+        total=partial(solution.total, fit, fit.r[..., : fit.n], below),
+    )
+    # The errors of R itself are not bounded.
+    info.error_bound = np.full_like(info.error_bound, np.nan)
+    info.digits = np.full_like(info.digits, np.nan)
+    info.bound_kind = "none"
+    residuals = backend.ldexp(squares[0], 2 * squares[1])
+    return found._replace(residuals=inputs.wrap(residuals, is_complex=False))

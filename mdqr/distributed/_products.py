@@ -22,7 +22,16 @@ from mdqr.distributed._engines import folded
 from mdqr.distributed._job import Job
 from mdqr.distributed._refinement import Problem
 from mdqr.distributed._rows import Form
-from mdqr.distributed._tree import Fault, Node, first_fault, fit_of, loaded, raised, tasks, weighted
+from mdqr.distributed._tree import (
+    Fault,
+    Node,
+    finished,
+    first_fault,
+    fit_of,
+    loaded,
+    tasks,
+    weighted,
+)
 from mdqr.distributed._tree import check_of as number_of
 from mdqr.linalg._factor.refine import gram
 from mdqr.linalg._products.exact import sums as exact
@@ -175,11 +184,11 @@ def triangle(job: Job, *, sides: bool) -> Triangle | None:
     if sides is False and form.work.limbs > _MOST_LIMBS:
         return None
     step = Look(job.function, form, sides)
+    made = tasks(job.engine, job.function, "extents", step, job.source)
     found = folded(
-        job.engine, "extents", tasks(job.engine, "extents", step, job.source), merged, job.fan_in,
-        report=job.report, count=count,
+        job.engine, "extents", made, merged, job.fan_in, report=job.report, count=count
     )  # fmt: skip
-    seen: Seen = raised(job.engine.result(found))
+    seen: Seen = finished(job.engine, job.function, job.source, found)
     if sum(seen.counts) < form.n:
         raise np.linalg.LinAlgError(
             f"{job.function}: {sum(seen.counts)} rows in all, and {form.n} columns: no unique "
@@ -188,12 +197,12 @@ def triangle(job: Job, *, sides: bool) -> Triangle | None:
     call, wide = Products(job.function, form, sides), gram.wide_kind(_kind(form))
     extents = seen.extent, seen.sides
     shared = job.engine.shared(extents)
-    made = tasks(job.engine, "products", call, job.source, shared)
+    made = tasks(job.engine, job.function, "products", call, job.source, shared)
     join = AddProducts(extents, wide)
     found = folded(
         job.engine, "products", made, join, job.fan_in, report=job.report, count=count
     )  # fmt: skip
-    sums: Sums = raised(job.engine.result(found))
+    sums: Sums = finished(job.engine, job.function, job.source, found)
     backend, integers, n = for_block(sums.gram), exact.plan_of(*extents, wide), form.n
     g = exact.product_of(backend, sums.gram, integers, (n, n), wide)
     known = gram.factor_of(backend, g, kind=_kind(form))

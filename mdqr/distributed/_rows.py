@@ -19,6 +19,14 @@ from mdqr.linalg._shared.operands import data_precision, entry_unit, gather, pre
 
 # Bytes of limbs in a chunk of an array that is cut here.
 _CHUNK_BYTES = 2**25
+# Exceptions that a text makes.
+_PLAIN = frozenset({
+    np.linalg.LinAlgError, ValueError, TypeError, KeyError, IndexError, LookupError, OSError,
+    FileNotFoundError, PermissionError, ConnectionError, TimeoutError, EOFError, ImportError,
+    AttributeError, NameError, MemoryError, ArithmeticError, ZeroDivisionError, OverflowError,
+    FloatingPointError, AssertionError, RecursionError, RuntimeError,
+    Warning, UserWarning, RuntimeWarning, DeprecationWarning,
+})  # fmt: skip
 
 
 @experimental
@@ -35,8 +43,8 @@ class Rows:
 
     Raises
     ------
-    ValueError
-        If `count` is negative.
+    TypeError, ValueError
+        If `function` cannot be called, or `count` is not an integer from 0 on.
 
     Examples
     --------
@@ -50,9 +58,13 @@ class Rows:
     """
 
     def __init__(self, function: Callable[[int], Any], count: int) -> None:
+        if not callable(function):
+            raise TypeError(f"Rows: function must be callable with i; got {shown(function)}")
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)):
+            raise TypeError(f"Rows: count must be an integer; got {shown(count)}")
         if count < 0:
             raise ValueError(f"Rows: count must not be negative; got {count}")
-        self.function, self.count = function, count
+        self.function, self.count = function, int(count)
 
     def __repr__(self) -> str:
         return f"<Rows of {self.count} chunks>"
@@ -85,7 +97,8 @@ class Source(NamedTuple):
 class Form(NamedTuple):
     """The common form of all chunks: precisions, field, columns, and right-hand sides.
 
-    `units` are half a unit in the last place of entries of a and of b, relative to them.
+    `units` are half a unit in the last place of entries of a and of b, relative to them; chunks may
+    have the limbs of `most`.
     """
 
     precision: Precision
@@ -95,6 +108,7 @@ class Form(NamedTuple):
     right: int
     is_vector: bool
     units: tuple[float, float]
+    most: Precision
 
     @property
     def kind(self) -> Kind:
@@ -220,7 +234,10 @@ def form_of(
         If it is none.
     """
     a, b = _matrix_and_sides(function, 0, parts, sides)
-    inputs = gather(*[x for x in (a, b) if x is not None], precision=precision, trimmed=False)
+    try:
+        inputs = gather(*[x for x in (a, b) if x is not None], precision=precision, trimmed=False)
+    except (ValueError, TypeError) as error:
+        raise named(function, 0, error) from None
     shapes = [inputs.shape(i) for i in range(len(inputs.blocks))]
     if len(shapes[0]) != 2 or (b is not None and len(shapes[1]) not in (1, 2)):
         raise ValueError(
@@ -235,6 +252,7 @@ def form_of(
     return Form(
         *(inputs.precision, work, inputs.is_complex, shapes[0][1], right, is_vector),
         units=(units[0], units[-1]),
+        most=inputs.work if precision is None else work,
     )
 
 
@@ -261,16 +279,43 @@ def chunk_of(function: str, index: int, item: Any, form: Form, *, sides: bool) -
         given = _matrix_and_sides(function, index, parts, sides)
         weights = parts[2] if sides and len(parts) == 3 else None
         return _chunk(function, index, given, weights, form)
-    except ChunkError:
-        raise
-    except (ValueError, TypeError, np.linalg.LinAlgError, OSError) as error:
+    except Exception as error:  # a source may raise anything
         raise ChunkError(index, named(function, index, error)) from error
 
 
 def named(function: str, index: int, error: Exception) -> Exception:
-    """Return an exception of the same type that names the chunk."""
+    """Return an exception that names the chunk, of the type or of its next base that takes a text.
+
+    So it can be pickled, whatever the constructor of the type takes.
+    """
     text, where = str(error), f"{function}: chunk {index}"
-    return type(error)(text if text.startswith(where) else f"{where}: {text}")
+    if isinstance(error, OSError) and error.errno is not None and error.strerror is not None:
+        # It prints the number first, and the name of the file last.
+        return OSError(error.errno, f"{where}: {error.strerror}", error.filename)
+    kind = next((known for known in type(error).__mro__ if known in _PLAIN), RuntimeError)
+    is_own = kind is type(error) or type(error).__module__.partition(".")[0] == "mdqr"
+    name = "" if is_own else f"{type(error).__name__}: "
+    return kind(text if text.startswith(where) else f"{where}: {name}{text}")
+
+
+def numbered(function: str, items: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+    """Yield the chunks with their index.
+
+    Raises
+    ------
+    ChunkError
+        If the next one cannot be had.
+    """
+    steps, index = iter(items), 0
+    while True:
+        try:
+            item = next(steps)
+        except StopIteration:
+            return
+        except Exception as error:
+            raise ChunkError(index, named(function, index, error)) from error
+        yield index, item
+        index += 1
 
 
 def _chunk(function: str, index: int, given: tuple[Any, Any], weights: Any, form: Form) -> Chunk:
@@ -278,10 +323,10 @@ def _chunk(function: str, index: int, given: tuple[Any, Any], weights: Any, form
     where = f"{function}: chunk {index}"
     present = [x for x in given if x is not None]
     inputs = gather(*present, precision=form.precision, trimmed=False)
-    if inputs.work > form.work:
+    if inputs.work > form.most:
         raise ValueError(
-            f"{where} has precision {inputs.work.name}, and chunk 0 {form.work.name}: "
-            f"precision={inputs.work.name!r}"
+            f"{where} has precision {inputs.work.name}, and chunk 0 {form.most.name}: "
+            f"precision={inputs.work.name!r} takes both"
         )
     if inputs.is_complex and not form.is_complex:
         raise ValueError(f"{where} is complex, and chunk 0 is real: give chunk 0 as complex")
@@ -289,7 +334,10 @@ def _chunk(function: str, index: int, given: tuple[Any, Any], weights: Any, form
     shapes = [inputs.shape(i) for i in range(len(present))]
     wanted = [(m, form.n), (m,) if form.is_vector else (m, form.right)][: len(present)]
     if shapes != wanted:
-        raise ValueError(f"{where}: shapes {shapes}, where chunk 0 leads to {wanted}")
+        raise ValueError(
+            f"{where}: shapes {', '.join(map(str, shapes))}; with {m} rows and the columns of "
+            f"chunk 0 wanted are {', '.join(map(str, wanted))}"
+        )
     blocks = [_widened(x, inputs.is_complex, form) for x in inputs.blocks]
     if form.is_vector and b is not None:
         blocks[1] = blocks[1][..., None]

@@ -79,6 +79,8 @@ class Sums(NamedTuple):
 class ChunkSums:
     """The sums of a chunk, with the arguments that all chunks share."""
 
+    kind = Sums
+
     def __init__(self, function: str, form: Form) -> None:
         self.function, self.form = function, form
 
@@ -86,6 +88,10 @@ class ChunkSums:
         """Return the sums of one chunk."""
         chunk = loaded(self.function, index, item, self.form, sides=True)
         return chunk if isinstance(chunk, Fault) else sums_of(chunk, at, self.form.kind)
+
+    def again(self, found: Sums, index: int, item: Any, at: Point) -> Sums:
+        """Return sums that were found before: those of other rows have another `check`."""
+        return found
 
 
 def _there(block: Block, like: Block) -> Block:
@@ -213,7 +219,7 @@ class AddSums:
         return Sums(
             pairs.joined(backend, kind, *x.gradient, *y.gradient),
             backend.binary("add", x.image, y.image, kind=kind) if x.image.size else x.image,
-            _joined_squares(backend, kind, x.squares, y.squares),
+            joined_squares(backend, kind, x.squares, y.squares),
             Moduli(*(p + q for p, q in zip(x.moduli, y.moduli, strict=True))),
             rows=x.rows + y.rows,
             longest=max(x.longest, y.longest),
@@ -222,7 +228,7 @@ class AddSums:
         )
 
 
-def _joined_squares(
+def joined_squares(
     backend: Backend, kind: Kind, x: tuple[Block, Block], y: tuple[Block, Block]
 ) -> tuple[Block, Block]:
     """Return the sum of squares in units of their powers of four."""
