@@ -57,7 +57,7 @@ def qr(
     Parameters
     ----------
     a : array_like or rows
-        As in `lstsq`, without right-hand sides: chunks are matrices.
+        As in `lstsq`, without right-hand sides: chunks are matrices; of ``(a, b)`` it takes a.
     mode : {"reduced", "r"}, default: "reduced"
         "r": R alone.
     precision, method, fan_in, scheduler, devices, comm, progress : optional
@@ -135,7 +135,8 @@ def _require_regular(r: MDArray) -> None:
 
 def _tall_r(job: Job) -> MDArray:
     """Return R of all rows in the working precision."""
-    found = triangle(job, sides=False) if job.method == "products" else None
+    by_products = job.method == "products" and job.form.n
+    found = triangle(job, sides=False) if by_products else None
     if found is not None:
         inputs = Inputs(job.form.work, job.form.work, job.form.is_complex, [])
         return inputs.wrap(scaled(for_block(found.r), found, job.form.is_complex))

@@ -85,7 +85,7 @@ def job_of(
     method: str = "auto",
 ) -> Job:
     """Return the job of a call."""
-    if isinstance(fan_in, bool) or not isinstance(fan_in, int) or fan_in < 2:
+    if isinstance(fan_in, bool) or not isinstance(fan_in, (int, np.integer)) or fan_in < 2:
         raise ValueError(f"{function}: fan_in must be an integer from 2 on; got {shown(fan_in)}")
     if method not in METHODS:
         raise ValueError(f"{function}: method must be one of {METHODS}; got {shown(method)}")

@@ -120,7 +120,8 @@ def lstsq(
         tree. No bound of its errors is known: `error_bound` and `digits` are NaN. It is refused
         with `data_error`, more passes or ``method="products"``.
     weights : array_like, optional
-        As `b`, ``(m,)``: 1 / variance of each row; else the third part of each chunk.
+        As `b`, ``(m,)``: 1 / variance of each row; else the third part of a chunk, without which
+        its rows have weight 1.
     passes : int or "auto", default: "auto"
         How often the rows are read; "auto": at least twice, until ``eps / 4`` bounds the error of
         each component, at most 4 times for each working precision; an iterator once.
@@ -255,7 +256,7 @@ def _passes(function: str, passes: Any, rows: Source) -> int:
     """Return the most passes."""
     if passes == "auto":
         return 1 if rows.once else _MOST_PASSES
-    if isinstance(passes, bool) or not isinstance(passes, int) or passes < 1:
+    if isinstance(passes, bool) or not isinstance(passes, (int, np.integer)) or passes < 1:
         raise ValueError(
             f'{function}: passes must be "auto" or an integer from 1 on; got {shown(passes)}'
         )

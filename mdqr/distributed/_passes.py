@@ -102,7 +102,8 @@ def solved(
 
 def first_of(job: Job) -> tuple[Node, Triangle | None]:
     """Return R of all rows by the method of the call, or by the tree where products end."""
-    found = node_of(job) if job.method == "products" else None
+    is_empty = not (job.form.n and job.form.right)
+    found = node_of(job) if job.method == "products" and not is_empty else None
     return (tree_of(job), None) if found is None else found
 
 

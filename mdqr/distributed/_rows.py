@@ -202,8 +202,10 @@ def _of_dask(function: str, arrays: list[Any]) -> Source:
 
 def _of_arrays(function: str, a: Any, b: Any, weights: Any, cuts: int | None) -> Source:
     """Cut arrays in memory into chunks."""
-    given = [x if hasattr(x, "shape") else np.asarray(x, dtype=object) for x in (a, b, weights)
-             if x is not None]  # fmt: skip
+    try:
+        given = [_array(x) for x in (a, b, weights) if x is not None]
+    except ValueError as error:
+        raise ValueError(f"{function}: {error}") from None
     lengths = [x.shape[0] if x.ndim else 0 for x in given]
     if len(set(lengths)) > 1 or given[0].ndim != 2:
         shapes = ", ".join(str(tuple(x.shape)) for x in given)
@@ -214,6 +216,14 @@ def _of_arrays(function: str, a: Any, b: Any, weights: Any, cuts: int | None) ->
         rows = max(1, -(-lengths[0] // cuts))
     items = [tuple(x[i : i + rows] for x in given) for i in range(0, lengths[0], rows)]
     return Source(items or [tuple(given)], max(len(items), 1))
+
+
+def _array(x: Any) -> Any:
+    """Return an array: of numbers, or of objects, which keep their digits."""
+    if hasattr(x, "shape"):
+        return x
+    found = np.asarray(x)
+    return found if found.dtype.kind in "biufc" else np.asarray(x, dtype=object)
 
 
 def opened(item: Any) -> tuple[Any, ...]:

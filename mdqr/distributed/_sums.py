@@ -160,7 +160,7 @@ def _summed(backend: Backend, x: Block, kind: Kind) -> Block:
     """Return sums along the last axis, in two steps of short sums that a device forms at once."""
     width = max(1, math.isqrt(x.shape[-1]))
     whole = x.shape[-1] // width * width
-    parts = x[..., :whole].reshape(*x.shape[:-1], -1, width)
+    parts = x[..., :whole].reshape(*x.shape[:-1], whole // width, width)
     sums = backend.reduce("sum", parts, kind=kind)
     return backend.reduce("sum", backend.xp.concatenate([sums, x[..., whole:]], axis=-1), kind=kind)
 

@@ -315,3 +315,24 @@ def test_named_exceptions_are_pickled():
             made = pickle.loads(pickle.dumps(named("lstsq", 7, found)))
             assert type(made) is error
             assert re.search("lstsq: chunk 7: ", str(made))
+
+
+def test_lists_of_numbers_are_floats_and_texts_are_exact():
+    a, b = np.random.default_rng(0).normal(size=(9, 2)), np.arange(9.0)
+    fit = md.lstsq(a.tolist(), b.tolist(), passes=np.int64(2), fan_in=np.int64(2))
+    assert fit.x.precision is mdqr.d
+    assert mdqr.array_equal(fit.x, md.lstsq(a, b).x)
+    texts = [[f"{i}.1", i] for i in range(1, 4)]
+    exact = [mdqr.array(x, precision="qd") for x in (texts, ["1", 2, "3.3"])]
+    assert mdqr.array_equal(md.lstsq(texts, ["1", 2, "3.3"], precision="qd").x, md.lstsq(*exact).x)
+    with pytest.raises(ValueError, match=r"lstsq: .*inhomogeneous"):
+        md.lstsq([[1.0], [1.0, 2.0]], [1.0, 2.0])
+
+
+@pytest.mark.parametrize("method", ["householder", "products"])
+def test_no_columns_and_no_right_hand_sides(method):
+    a = mdqr.random.normal((9, 2), precision=mdqr.qd, rng=0)
+    for parts in ([(a[:4], a[:4, :0]), (a[4:], a[4:, :0])], [(a[:, :0], a)]):
+        fit = md.lstsq(parts, method=method)
+        assert fit.x.shape == (parts[0][0].shape[1], parts[0][1].shape[1])
+        assert fit.residuals.shape == (parts[0][1].shape[1],)
