@@ -265,7 +265,7 @@ def _passes(function: str, passes: Any, rows: Source) -> int:
             f"{function}: rows of an iterator come once: give mdqr.distributed.Rows or a list, or "
             "passes=1"
         )
-    return passes
+    return int(passes)
 
 
 def _check_rank(function: str, rcond: Any, passes: Any, method: str, data_error: Any) -> None:
