@@ -105,7 +105,7 @@ def job_of(
             raise TypeError(f"{function}: devices= takes arrays and lists of chunks")
         rows, engine, here = spread(function, rows, names), OnDevices(names), first_of(names)
     rows, seen = _first(function, engine, rows)
-    form = form_of(function, seen, precision, sides=sides)
+    form = form_of(function, seen, precision, sides=sides)._replace(changes=not rows.held)
     chosen = _method(method, seen, rows)
     return Job(function, engine, rows, form, fan_in, report, here, chosen)
 

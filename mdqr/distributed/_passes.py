@@ -14,7 +14,7 @@ from mdqr._backend.blocks import native_abs
 from mdqr._errors import shown
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block
-from mdqr.distributed._info import Course, DistributedLstsqInfo, Found, rounded
+from mdqr.distributed._info import Course, DistributedLstsqInfo, Found, described
 from mdqr.distributed._job import Job
 from mdqr.distributed._products import Triangle, alpha_of, node_of
 from mdqr.distributed._refinement import Problem, Step, data_bound, problem_of, step
@@ -149,7 +149,7 @@ def certified(job: Job, x: Block) -> DistributedLstsqInfo:
     # The corrected x is known to within the bound; the given one is as far from it as the step.
     far = made._replace(x=at, bound=(made.bound + made.change) * (1.0 + 2.0**-20))
     found = _found(problem, far, sums)._replace(squares=_squares(problem, sums, None))
-    return _info(job, node, problem, found, times, [])
+    return _described(job, node, problem, found, times, [])[0]
 
 
 def require_same(function: str, node: Node, sums: Sums, number: int) -> None:
@@ -195,12 +195,12 @@ def _after_one(job: Job, node: Node, problem: Problem) -> Found:
     return Found(Pair(x, zero), bound, None, squares, problem.condition)
 
 
-def _info(
+def _described(
     job: Job, node: Node, problem: Problem, found: Found, times: list[float], changes: list[float]
-) -> DistributedLstsqInfo:
+) -> tuple[DistributedLstsqInfo, Block]:
     seconds = tuple(np.diff(times).tolist())
     course = Course(node.method, node.counts, node.depth, len(seconds), np.array(changes), seconds)
-    return DistributedLstsqInfo(found, problem.fit, problem.solved, job.form, course)
+    return described(found, problem.fit, problem.solved, job.form, course)
 
 
 def _result(
@@ -208,8 +208,7 @@ def _result(
 ) -> LstsqResult:
     """Wrap everything."""
     form, fit = job.form, problem.fit
-    info = _info(job, node, problem, found, times, changes)
-    x = rounded(found, fit, form).x
+    info, x = _described(job, node, problem, found, times, changes)
     inputs = Inputs(form.precision, form.work, form.is_complex, [])
     squares = fit.engine.backend.ldexp(found.squares[0], 2 * found.squares[1])
     return LstsqResult(

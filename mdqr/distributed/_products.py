@@ -25,6 +25,7 @@ from mdqr.distributed._rows import Form
 from mdqr.distributed._tree import (
     Fault,
     Node,
+    check_of,
     finished,
     first_fault,
     fit_of,
@@ -32,7 +33,6 @@ from mdqr.distributed._tree import (
     tasks,
     weighted,
 )
-from mdqr.distributed._tree import check_of as number_of
 from mdqr.linalg._factor.refine import gram
 from mdqr.linalg._products.exact import sums as exact
 from mdqr.linalg._products.exact.sums import Extent, Sums
@@ -91,7 +91,7 @@ class Look(_Step):
             exact.extent_of(backend, b, field) if self.sides else None,
             constants(Planes(backend, self.form.kind), chunk.a) if self.sides else None,
             (int(a.shape[-2]),),
-            number_of(chunk),
+            check_of(chunk, self.form),
             chunk.weights is not None,
         )
 
@@ -252,7 +252,7 @@ def alpha_of(problem: Problem, found: Triangle, form: Form) -> float:
     roots of weights and products with them, and underflow in these.
     """
     m, limbs, eps = sum(found.seen.counts), _limbs(form), precision_for(_limbs(form)).eps
-    mu = eps * float(scaling.norms(problem.r_size, (-2, -1)) * problem.inverse_size)
+    mu = eps * float(scaling.norms(problem.r_columns, -1)) * problem.inverse_size
     near = (found.left + 2.0 * mu) / (1.0 - mu) ** 2
     if not (mu < 0.25 and near < 0.5):
         return float("inf")
@@ -261,7 +261,7 @@ def alpha_of(problem: Problem, found: Triangle, form: Form) -> float:
     # Of R in the units of the columns, too.
     roundings = found.seen.weighted * m**0.5 + form.n**0.5
     under = form.work.limbs * roundings * np.ldexp(1.0, -1072 - powers)
-    columns = relative * 2.0 * scaling.norms(problem.r_size, -2) + under
+    columns = relative * 2.0 * problem.r_columns + under
     eta = float((columns * problem.rows).sum())
     return float((near + 2.0 * (1.0 + near) * eta + eta**2) * (1.0 + 2.0**-20))
 

@@ -85,20 +85,22 @@ class Source(NamedTuple):
     """Chunks in their order.
 
     An item is a chunk, the parts of one as Dask's delayed objects, or `Rows` with an index. `once`
-    means that items can be taken only once, and `delayed` that Dask computes them.
+    means that items can be taken only once, `delayed` that Dask computes them, and `held` that all
+    lie in memory of their own.
     """
 
     items: Iterable[Any]
     length: int | None
     once: bool = False
     delayed: bool = False
+    held: bool = False
 
 
 class Form(NamedTuple):
     """The common form of all chunks: precisions, field, columns, and right-hand sides.
 
     `units` are half a unit in the last place of entries of a and of b, relative to them; chunks may
-    have the limbs of `most`.
+    have the limbs of `most`. With `changes` chunks may be others in each pass.
     """
 
     precision: Precision
@@ -109,6 +111,7 @@ class Form(NamedTuple):
     is_vector: bool
     units: tuple[float, float]
     most: Precision
+    changes: bool = True
 
     @property
     def kind(self) -> Kind:

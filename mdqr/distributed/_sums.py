@@ -87,7 +87,7 @@ class ChunkSums:
     def __call__(self, index: int, item: Any, at: Point) -> Sums | Fault:
         """Return the sums of one chunk."""
         chunk = loaded(self.function, index, item, self.form, sides=True)
-        return chunk if isinstance(chunk, Fault) else sums_of(chunk, at, self.form.kind)
+        return chunk if isinstance(chunk, Fault) else sums_of(chunk, at, self.form)
 
     def again(self, found: Sums, index: int, item: Any, at: Point) -> Sums:
         """Return sums that were found before: those of other rows have another `check`."""
@@ -99,9 +99,9 @@ def _there(block: Block, like: Block) -> Block:
 
 
 @np.errstate(all="ignore")
-def sums_of(chunk: Chunk, at: Point, kind: Kind) -> Sums:
+def sums_of(chunk: Chunk, at: Point, form: Form) -> Sums:
     """Return the sums of the rows of a chunk."""
-    backend, field = for_block(chunk.a), kind.is_complex
+    backend, kind, field = for_block(chunk.a), form.kind, form.is_complex
     x, probes, powers, unit = (
         Pair(*(_there(part, chunk.a) for part in at.x)),
         *(_there(block, chunk.a) for block in (at.probes, at.powers, at.unit)),
@@ -134,7 +134,7 @@ def sums_of(chunk: Chunk, at: Point, kind: Kind) -> Sums:
         rows=int(a.shape[-2]),
         longest=int(a.shape[-2]),
         parts=1,
-        check=check_of(chunk),
+        check=check_of(chunk, form),
     )
 
 

@@ -117,11 +117,14 @@ def loaded(function: str, index: int, item: Any, form: Form, *, sides: bool) -> 
 _ODD = 0x9E3779B97F4A7C15
 
 
-def check_of(chunk: Chunk) -> int:
+def check_of(chunk: Chunk, form: Form) -> int:
     """Return a number that other rows or weights would hardly have: the same for the same chunk.
 
-    It is a sum of all bits, each word times an odd number of its place, modulo ``2**64``.
+    It is 0 for chunks that do not change, else a sum of all bits, each word times an odd number of
+    its place, modulo ``2**64``.
     """
+    if not form.changes:
+        return 0
     blocks = [chunk.a, chunk.b] if chunk.weights is None else [chunk.a, chunk.b, chunk.weights]
     heads = [(block, np.ndindex(block.shape[:-2])) for block in blocks]
     sums = fetch(*(_sum_of_bits(block[at]) for block, places in heads for at in places))
@@ -162,7 +165,7 @@ def leaf(function: str, chunk: Chunk, form: Form, sides: bool) -> Node | Fault:
         fit.changes, fit.steps = fit.changes + 1, fit.steps + 1
     numbers = Numbers(engine, inputs, engine.zeros(data, 0, 0))
     problem = UpdatableLstsq._of(numbers, fit, is_vector=form.is_vector)
-    return Node(problem, (int(chunk.a.shape[-2]),), check_of(chunk), 0)
+    return Node(problem, (int(chunk.a.shape[-2]),), check_of(chunk, form), 0)
 
 
 def fit_of(engine: Planes, r: Block, m: int, sides: Sequence[int]) -> Fit:
@@ -274,7 +277,7 @@ class Leaf:
         chunk = loaded(self.function, index, item, self.form, sides=self.sides)
         if isinstance(chunk, Fault):
             return chunk
-        if found is not None and found.check == check_of(chunk):
+        if found is not None and found.check == check_of(chunk, self.form):
             return found
         return leaf(self.function, chunk, self.form, self.sides)
 

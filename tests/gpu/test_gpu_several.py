@@ -14,7 +14,7 @@ import pytest
 
 import mdqr
 from mdqr import distributed as md
-from mdqr.distributed._rows import Chunk
+from mdqr.distributed._rows import Chunk, form_of
 from mdqr.distributed._tree import check_of
 
 pytestmark = pytest.mark.gpu
@@ -33,13 +33,14 @@ def count(cupy):
 def test_the_check_of_a_chunk_is_that_of_the_host(precision, dtype, weighted, rng):
     a, b = (cases.array(rng, precision, shape, dtype) for shape in ((70, 5), (70, 2)))
     w = cases.array(rng, precision, (70,), float) if weighted else None
+    form = form_of("lstsq", (a, b), None, sides=True)
     # A transposed matrix, and a slice, have other strides.
     for x in (a, a.T[:, :5], a[:, ::2], a[:0]):
         blocks = [None if y is None else y._block for y in (x, b, w)]
         there = [None if y is None else cases.to_device(y)._block for y in (x, b, w)]
-        assert check_of(Chunk(3, *there)) == check_of(Chunk(3, *blocks))
+        assert check_of(Chunk(3, *there), form) == check_of(Chunk(3, *blocks), form)
         blocks[1] = np.nextafter(b._block, np.inf)
-        assert check_of(Chunk(3, *there)) != check_of(Chunk(3, *blocks))
+        assert check_of(Chunk(3, *there), form) != check_of(Chunk(3, *blocks), form)
 
 
 @pytest.mark.parametrize("method", gpu_rank.METHODS)
@@ -107,9 +108,8 @@ def test_devices_give_the_limbs_of_the_host(on_two, count, host):
         np.testing.assert_array_equal(next(found)[0], known.limbs)
 
 
-def test_ranks_by_nccl_give_the_limbs_of_one_process(on_two, count, cupy, tmp_path):
-    if not getattr(cupy.cuda.nccl, "available", True):
-        pytest.skip("CuPy finds no NCCL")
+def test_ranks_by_nccl_give_the_limbs_of_one_process(on_two, count, tmp_path):
+    pytest.importorskip("cupy.cuda.nccl", exc_type=ImportError)
     program = [sys.executable, gpu_rank.__file__, str(tmp_path), str(count)]
     ranks = [
         subprocess.Popen([*program, str(i)], stderr=subprocess.PIPE, text=True)

@@ -47,11 +47,11 @@ class Solved(NamedTuple):
     powers: Block
 
 
-def solve(fit: Fit, function: str, checks: Checks) -> Solved:
-    """Solve, once all checks hold."""
+def solve(fit: Fit, function: str, checks: Checks, *, regular: bool = False) -> Solved:
+    """Solve, once all checks hold; `regular` if R is known to be."""
     engine = fit.engine
     found, r, alpha = triangle(fit, function, checks)
-    if not _is_regular(fit, r, checks):
+    if not regular and not _is_regular(fit, r, checks):
         require_digits(checks, function, condition_of(found), fit.n, engine.eps)
     b = engine.to_block(fit.r[..., : fit.n, fit.n :])
     undo = alpha, engine.backend.xp.zeros(b.shape[-1], dtype=np.int64)
