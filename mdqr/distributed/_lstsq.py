@@ -141,8 +141,8 @@ def lstsq(
         process, which needs no Dask.
     devices : sequence of str, optional
         GPUs of this process, as ``["cuda:0", "cuda:1"]``. Arrays are cut in as many chunks;
-        chunks of a list go there in turn, and stay if they lie there already. The answer is on the
-        first.
+        chunks of a list go there in turn, and stay if they lie there already; passes take them for
+        the same. The answer is on the first.
     comm : optional
         A communicator of processes that all make this call, each with chunks of its own, and all
         get the same answer: CuPy's ``NcclCommunicator`` (each process has its GPU as the current
