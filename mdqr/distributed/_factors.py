@@ -260,7 +260,7 @@ class _Gram:
         if isinstance(chunk, Fault):
             return chunk
         backend, kind = for_block(chunk.a), self.form.kind
-        x = Pair(chunk.a, backend.xp.zeros_like(chunk.a))
+        x = Pair(chunk.a, None)
         found = pairs.less_product(backend, kind, None, chunk.a, x, adjoint=True)
         return Pair(*map(host_block, pairs.negated(found, kind)))
 

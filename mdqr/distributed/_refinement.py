@@ -101,8 +101,9 @@ class Problem(NamedTuple):
 
     def point(self, x: Pair, errors: Errors) -> Point:
         """Return the input of a pass at x."""
-        powers = host_block(self.solved.powers)
-        return Point(Pair(*map(host_block, x)), host_block(self.probes), powers, self.unit, errors)
+        powers, (high, low) = host_block(self.solved.powers), map(host_block, x)
+        at = Pair(high, low if low.any() else None)
+        return Point(at, host_block(self.probes), powers, self.unit, errors)
 
 
 class Step(NamedTuple):

@@ -30,7 +30,7 @@ class Errors(NamedTuple):
 
 
 class Point(NamedTuple):
-    """The input of a pass: x as a pair, ``R^-1 V``, and powers of two.
+    """The input of a pass: x as a pair (its low part is None for zeros), ``R^-1 V``, and powers.
 
     Columns of a are multiplied by ``2**-powers``, columns of b by ``2**-unit``; x and R belong to
     that.
