@@ -65,9 +65,9 @@ class _Step:
     def __init__(self, function: str, form: Form, sides: bool) -> None:
         self.function, self.form, self.sides = function, form, sides
 
-    def rows_of(self, index: int, item: Any) -> tuple[Any, Block, Block] | Fault:
+    def rows_of(self, index: int, item: Any, *, known: bool) -> tuple[Any, Block, Block] | Fault:
         """Return a chunk, and its a and b times the roots of the weights."""
-        chunk = loaded(self.function, index, item, self.form, sides=self.sides)
+        chunk = loaded(self.function, index, item, self.form, sides=self.sides, known=known)
         if isinstance(chunk, Fault):
             return chunk
         a, b = chunk.a, chunk.b
@@ -81,7 +81,7 @@ class Look(_Step):
 
     def __call__(self, index: int, item: Any) -> Seen | Fault:
         """Return the summary of one chunk."""
-        found = self.rows_of(index, item)
+        found = self.rows_of(index, item, known=False)
         if isinstance(found, Fault):
             return found
         chunk, a, b = found
@@ -103,7 +103,7 @@ class Products(_Step):
         self, index: int, item: Any, extents: tuple[Extent, Extent | None]
     ) -> Sums | Fault:
         """Return the sums of residues of one chunk."""
-        found = self.rows_of(index, item)
+        found = self.rows_of(index, item, known=True)
         if isinstance(found, Fault):
             return found
         _, a, b = found

@@ -279,8 +279,10 @@ def _matrix_and_sides(
     return parts[0], parts[1] if sides else None
 
 
-def chunk_of(function: str, index: int, item: Any, form: Form, *, sides: bool) -> Chunk:
-    """Return a chunk as blocks in the working precision.
+def chunk_of(
+    function: str, index: int, item: Any, form: Form, *, sides: bool, known: bool = False
+) -> Chunk:
+    """Return a chunk as blocks in the working precision; `known` if a pass has seen all of it.
 
     Raises
     ------
@@ -291,7 +293,7 @@ def chunk_of(function: str, index: int, item: Any, form: Form, *, sides: bool) -
         parts = opened(item)
         given = _matrix_and_sides(function, index, parts, sides)
         weights = parts[2] if sides and len(parts) == 3 else None
-        return _chunk(function, index, given, weights, form)
+        return _chunk(function, index, given, weights, form, known=known and not form.changes)
     except Exception as error:  # a source may raise anything
         raise ChunkError(index, named(function, index, error)) from error
 
@@ -331,7 +333,9 @@ def numbered(function: str, items: Iterable[Any]) -> Iterator[tuple[int, Any]]:
         index += 1
 
 
-def _chunk(function: str, index: int, given: tuple[Any, Any], weights: Any, form: Form) -> Chunk:
+def _chunk(
+    function: str, index: int, given: tuple[Any, Any], weights: Any, form: Form, *, known: bool
+) -> Chunk:
     b = given[1]
     where = f"{function}: chunk {index}"
     present = [x for x in given if x is not None]
@@ -354,7 +358,7 @@ def _chunk(function: str, index: int, given: tuple[Any, Any], weights: Any, form
     blocks = [_widened(x, inputs.is_complex, form) for x in inputs.blocks]
     if form.is_vector and b is not None:
         blocks[1] = blocks[1][..., None]
-    for name, block in zip("ab", blocks, strict=False):
+    for name, block in zip("ab" if not known else "", blocks, strict=False):
         _require_finite(where, name, block, form.is_complex)
     right = blocks[0][..., :0] if b is None else blocks[1]
     found = Chunk(index, blocks[0], right, None)

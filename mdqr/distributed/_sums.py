@@ -86,7 +86,7 @@ class ChunkSums:
 
     def __call__(self, index: int, item: Any, at: Point) -> Sums | Fault:
         """Return the sums of one chunk."""
-        chunk = loaded(self.function, index, item, self.form, sides=True)
+        chunk = loaded(self.function, index, item, self.form, sides=True, known=True)
         return chunk if isinstance(chunk, Fault) else sums_of(chunk, at, self.form)
 
     def again(self, found: Sums, index: int, item: Any, at: Point) -> Sums:

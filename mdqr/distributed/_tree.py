@@ -105,10 +105,12 @@ def first_fault(parts: list[Any]) -> Fault | None:
     return min(faults, key=lambda fault: fault.place) if faults else None
 
 
-def loaded(function: str, index: int, item: Any, form: Form, *, sides: bool) -> Chunk | Fault:
-    """Return a chunk, or its fault."""
+def loaded(
+    function: str, index: int, item: Any, form: Form, *, sides: bool, known: bool = False
+) -> Chunk | Fault:
+    """Return a chunk, or its fault; `known` as in `chunk_of`."""
     try:
-        return chunk_of(function, index, item, form, sides=sides)
+        return chunk_of(function, index, item, form, sides=sides, known=known)
     except ChunkError as error:
         return Fault(error.index, error.made)
 
