@@ -122,7 +122,8 @@ def with_checkpoint(job: Job, folder: Any) -> Job:
         return job
     if job.source.once or isinstance(job.engine, (Ranks, OnDevices)):
         raise ValueError(
-            f"{job.function}: checkpoint= is for chunks that can be read again, on hosts"
+            f"{job.function}: checkpoint= is for chunks that can be read again, on hosts: give a "
+            "list or mdqr.distributed.Rows, without devices= and comm="
         )
     form = job.form
     call = {

@@ -66,7 +66,8 @@ def solved(
     fit: Fit = node.problem._fit
     if fit.m < fit.n:
         raise np.linalg.LinAlgError(
-            f"{function}: {fit.m} rows in all, and {fit.n} columns: no unique solution exists"
+            f"{function}: {fit.m} rows in all, and {fit.n} columns: no unique solution exists; "
+            "rcond= finds the shortest one"
         )
     try:
         problem = problem_of(fit, function, measured=product is None)

@@ -190,9 +190,10 @@ def triangle(job: Job, *, sides: bool) -> Triangle | None:
     )  # fmt: skip
     seen: Seen = finished(job.engine, job.function, job.source, found)
     if sum(seen.counts) < form.n:
+        advice = "; rcond= finds the shortest one" if sides else ""
         raise np.linalg.LinAlgError(
             f"{job.function}: {sum(seen.counts)} rows in all, and {form.n} columns: no unique "
-            "solution exists"
+            f"solution exists{advice}"
         )
     call, wide = Products(job.function, form, sides), gram.wide_kind(_kind(form))
     extents = seen.extent, seen.sides

@@ -299,8 +299,10 @@ def test_rows_that_change_between_passes_are_told():
 
 def test_too_few_and_dependent_rows_are_refused():
     a, b = problem(mdqr.od, 4, 3)
-    with pytest.raises(np.linalg.LinAlgError, match="3 rows in all"):
+    with pytest.raises(np.linalg.LinAlgError, match=r"3 rows in all.*rcond= finds the shortest"):
         md.lstsq([(a[:3], b[:3])])
+    shortest = md.lstsq([(a[:2], b[:2]), (a[2:3], b[2:3])], rcond=1e-100)
+    assert mdqr.allclose(shortest.x, linalg.lstsq(a[:3], b[:3], rcond=1e-100).x, rtol=1e-115)
     with pytest.raises(np.linalg.LinAlgError, match="there are no rows"):
         md.lstsq([])
     with pytest.raises(np.linalg.LinAlgError, match=r"no correct digit|singular"):
