@@ -77,6 +77,16 @@ def test_limbs_are_those_of_all_rows_together(precision, n, is_complex, k):
         assert (fit.info.data_digits >= one.info.data_digits - 1.5).all()
 
 
+def test_limbs_beyond_the_bits_of_the_precision_are_right():
+    """Where x is near a shorter number limbs have gaps, and hold more bits."""
+    a = mdqr.array([["1.1", 1], ["2.1", 2], ["3.1", 3]], precision=mdqr.qd)
+    b = mdqr.array(["1", 2, "3.3"], precision=mdqr.qd)
+    fit, one = md.lstsq([(a, b)]), linalg.lstsq(a, b)
+    assert mdqr.array_equal(fit.x, mdqr.array(exact(a, b), precision=mdqr.qd))
+    assert (abs(fit.x - one.x).to_numpy() <= one.info.error_bound).all()
+    assert not mdqr.array_equal(fit.x, one.x)
+
+
 @pytest.mark.parametrize("precision", PRECISIONS[1:], ids=str)
 def test_weights_count_as_given(precision):
     a, b = problem(precision, 5, 8)
