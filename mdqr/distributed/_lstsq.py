@@ -105,7 +105,7 @@ def lstsq(
 
     The first pass over the rows factors them by a tree; further passes sum up the residual until
     all digits of the precision are bounded. Where `info.unique_rounding` is true, the limbs of x do
-    not depend on how the rows are cut, and are the same as from `mdqr.linalg.lstsq`, except for limbs
+    not depend on how the rows are cut, and are those from `mdqr.linalg.lstsq`, except for limbs
     beyond the bits of the precision.
 
     Parameters
