@@ -182,18 +182,22 @@ def _moduli(
     x_size = xp.asarray(native_abs(at.x.high, field))
     w = xp.ones((a_size.shape[0], 1)) if weight is None else weight[:, None]
     e = Errors(*map(xp.asarray, at.errors))
-    # Absolute errors in the units of the scaled problem.
-    da = xp.ldexp(e.a_atol, shift - powers[None, :]) + e.a_rtol * a_size
     db = xp.ldexp(e.b_atol, shift - unit[None, :]) + e.b_rtol * b_size
-    weighted = w * r_size
-    terms, moved = b_size + a_size @ x_size, da @ x_size + db
-    found = (
-        (w * terms**2).sum(axis=0),
-        a_size.T @ weighted,
-        (w * moved**2).sum(axis=0),
-        (w * da**2).sum(axis=0),
-        da.T @ weighted,
-    )
+    weighted, k = w * r_size, x_size.shape[-1]
+    size, relative = a_size.T @ weighted, e.a_rtol[:, None]
+    if at.errors.a_atol.any():
+        # Absolute errors in the units of the scaled problem.
+        da = xp.ldexp(e.a_atol, shift - powers[None, :]) + e.a_rtol * a_size
+        ax, moved, turned = a_size @ x_size, da @ x_size, da.T @ weighted
+        columns = (w * da**2).sum(axis=0)
+    else:
+        # Multiples of the moduli of a, which fill no other memory.
+        both = a_size @ xp.concatenate([x_size, relative * x_size], axis=-1)
+        ax, moved, turned = both[:, :k], both[:, k:], relative * size
+        squares = a_size**2 if weight is None else w * a_size**2
+        columns = e.a_rtol**2 * squares.sum(axis=0)
+    terms, moved = b_size + ax, moved + db
+    found = (w * terms**2).sum(axis=0), size, (w * moved**2).sum(axis=0), columns, turned
     return Moduli(*fetch(*found))
 
 

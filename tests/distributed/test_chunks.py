@@ -184,6 +184,25 @@ def test_data_bounds_hold_for_moved_data():
     assert (worst > info.data_error_bound * 2.0**-10).all()
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_absolute_errors_of_data_are_those_of_their_size(weighted):
+    """Of entries of modulus 1 they are relative ones; tiny ones change nothing."""
+    a, b = problem(mdqr.qd, 4, 9)
+    w = [np.linspace(1, 9, ROWS)] if weighted else []
+    signs = np.sign(np.random.default_rng(2).normal(size=(ROWS, 4)))
+    for x, first, second in [
+        (signs, {"a_rtol": 1e-9}, {"a_atol": 1e-9, "a_rtol": 0.0}),
+        (a, {"a_rtol": 1e-9}, {"a_rtol": 1e-9, "a_atol": [0.0, 0.0, 0.0, 1e-200]}),
+    ]:
+        bounds = [
+            md.lstsq(cut(CUTS[3], mdqr.array(x, precision="qd"), b, *w), data_error=e).info
+            for e in (first, second)
+        ]
+        np.testing.assert_allclose(
+            bounds[0].data_error_bound, bounds[1].data_error_bound, rtol=1e-12
+        )
+
+
 def test_merging_costs_digits_by_depth_not_by_parts():
     precision = mdqr.dd
     t = mdqr.random.uniform((3000,), precision=precision, rng=0)
