@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -49,8 +50,9 @@ def map_batches(
     Returns
     -------
     MDArray, numpy.ndarray, tuple or list
-        Arrays are joined along their first axis, tuples of arrays field by field; other results are
-        a list with one for each piece.
+        Arrays are joined along their first axis; tuples, named ones too, and dictionaries field by
+        field, and keep their types. Anything else, also as a field, is a list with one for each
+        piece.
 
     Raises
     ------
@@ -94,7 +96,16 @@ class _Call:
         try:
             return self.function(*args, **self.options)
         except Exception as error:
-            return _Failure(error)
+            return _Failure(_carried(error))
+
+
+def _carried(error: Exception) -> Exception:
+    """Return an exception, or its text in another one if processes cannot hand it on."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
 
 
 class _Failure:
@@ -111,6 +122,8 @@ def _length(x: Any) -> int | None:
 
 def _with_progress(call: _Call, /, *, rows: int, errors: str, scheduler: Any, progress: Any) -> Any:
     name = "map_batches"
+    if not callable(call.function):
+        raise TypeError(f"{name}: function must be callable; got {shown(call.function)}")
     if errors not in ("raise", "keep"):
         raise ValueError(f'{name}: errors must be "raise" or "keep"; got {shown(errors)}')
     if isinstance(rows, bool) or not isinstance(rows, (int, np.integer)) or rows < 1:
@@ -140,12 +153,18 @@ def _with_progress(call: _Call, /, *, rows: int, errors: str, scheduler: Any, pr
 
 
 def _joined(found: list[Any]) -> Any:
-    """Join arrays, or tuples of them."""
-    first = found[0]
+    """Join arrays, or tuples and dictionaries of them."""
+    kind, first = type(found[0]), found[0]
     if all(isinstance(x, MDArray) and x.ndim for x in found):
         return concatenate(found)
     if all(isinstance(x, np.ndarray) and x.ndim for x in found):
         return np.concatenate(found)
-    if type(first) is tuple and all(type(x) is tuple and len(x) == len(first) for x in found):
-        return tuple(_joined(list(parts)) for parts in zip(*found, strict=True))
+    if any(type(x) is not kind for x in found):
+        return found
+    if kind is dict and all(x.keys() == first.keys() for x in found):
+        return {key: _joined([x[key] for x in found]) for key in first}
+    is_named = issubclass(kind, tuple) and hasattr(kind, "_make")
+    if (kind is tuple or is_named) and all(len(x) == len(first) for x in found):
+        parts = (_joined(list(fields)) for fields in zip(*found, strict=True))
+        return kind._make(parts) if is_named else tuple(parts)
     return found

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._errors import shown
 from mdqr._stability import experimental
 from mdqr.distributed._engines import imported
 from mdqr.distributed._rows import Form
@@ -37,6 +38,8 @@ def as_dask(a: MDArray, /, rows: int | None = None) -> Any:
     ------
     TypeError
         If `a` is not an MDArray.
+    ValueError
+        If it has no axis, or `rows` is not a positive integer.
     ImportError
         If Dask is missing.
 
@@ -50,6 +53,10 @@ def as_dask(a: MDArray, /, rows: int | None = None) -> Any:
     """
     if not isinstance(a, MDArray):
         raise TypeError(f"as_dask: a must be an MDArray; got {type(a).__name__}")
+    if not a.ndim:
+        raise ValueError("as_dask: a has no axis to cut: give one with a[None]")
+    if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 1):
+        raise ValueError(f"as_dask: rows must be None or an integer from 1 on; got {shown(rows)}")
     array = _registered()
     length = a.shape[0] if rows is None else rows
     starts = range(0, max(a.shape[0], 1), max(length, 1))

@@ -21,7 +21,16 @@ from mdqr.distributed._engines import folded
 from mdqr.distributed._job import Job, Where, job_of
 from mdqr.distributed._products import scaled, triangle
 from mdqr.distributed._rows import Form, Rows
-from mdqr.distributed._tree import Fault, first_fault, loaded, raised, tasks, tree
+from mdqr.distributed._tree import (
+    Fault,
+    finished,
+    first_fault,
+    handle_of,
+    loaded,
+    raised,
+    tasks,
+    tree,
+)
 from mdqr.linalg._factor.substitution import solve_triangular
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._shared import pairs
@@ -48,7 +57,7 @@ def qr(
     Parameters
     ----------
     a : array_like or rows
-        As in `lstsq`, without right-hand sides: chunks are matrices.
+        As in `lstsq`, without right-hand sides: chunks are matrices; of ``(a, b)`` it takes a.
     mode : {"reduced", "r"}, default: "reduced"
         "r": R alone.
     precision, method, fan_in, scheduler, devices, comm, progress : optional
@@ -102,26 +111,32 @@ def qr(
             return inner.astype(precision=job.form.precision)
     if job.source.once:
         raise ValueError("qr: rows of an iterator come once: Q needs a list or Rows")
+    _require_regular(inner)
     items = list(job.source.items)
     first = _Orthogonal(job.form, [inner], last=False)
-    made = [job.engine.submit(f"mdqr-q-{i}", first, i, _handle(x)) for i, x in enumerate(items)]
+    made = [job.engine.submit(f"mdqr-q-{i}", first, i, handle_of(x)) for i, x in enumerate(items)]
     source = job.source._replace(items=made)
     outer = _tall_r(job._replace(source=source))
     last = _Orthogonal(job.form, [inner, outer], last=True)
     r = matmul(outer, inner, precision=job.form.precision)
     if job.source.delayed:
-        return as_blocks([(last, i, _handle(x)) for i, x in enumerate(items)], job.form), r
+        return as_blocks([(last, i, handle_of(x)) for i, x in enumerate(items)], job.form), r
     return Rows(_Lazy(last, items), len(items)), r
 
 
-def _handle(item: Any) -> Any:
-    is_rows = isinstance(item, tuple) and isinstance(item[0], Rows)
-    return list(item) if isinstance(item, tuple) and not is_rows else item
+def _require_regular(r: MDArray) -> None:
+    zeros = np.flatnonzero(host_block(r.diagonal().limbs).reshape(-1, len(r))[0] == 0.0)
+    if zeros.size:
+        raise np.linalg.LinAlgError(
+            f"qr: column {zeros[0]} depends on those before it, so that Q is not A R^-1: "
+            'qr(a, "r") gives R alone, mdqr.linalg.qr of rows in memory both'
+        )
 
 
 def _tall_r(job: Job) -> MDArray:
     """Return R of all rows in the working precision."""
-    found = triangle(job, sides=False) if job.method == "products" else None
+    by_products = job.method == "products" and job.form.n
+    found = triangle(job, sides=False) if by_products else None
     if found is not None:
         inputs = Inputs(job.form.work, job.form.work, job.form.is_complex, [])
         return inputs.wrap(scaled(for_block(found.r), found, job.form.is_complex))
@@ -213,10 +228,10 @@ def gram(
     where, given = Where(scheduler, devices, comm), (a, None, None)
     job = job_of("gram", given, precision, where, fan_in, progress, sides=False)
     form = job.form
-    made = tasks(job.engine, "gram", _Gram(form), job.source)
+    made = tasks(job.engine, job.function, "gram", _Gram(job.function, form), job.source)
     add, count = _AddPairs(form.kind), job.source.length
     found = folded(job.engine, "gram", made, add, fan_in, report=progress, count=count)
-    pair = raised(job.engine.result(found))
+    pair = finished(job.engine, job.function, job.source, found)
     limbs = form.precision.limbs
     block = pairs.rounded_sum(for_block(pair.high), form.kind._replace(limbs=limbs), *pair)
     g = Inputs(form.precision, form.precision, form.is_complex, []).wrap(block)
@@ -236,16 +251,16 @@ def _hermitian(g: MDArray) -> MDArray:
 class _Gram:
     """The product of one chunk."""
 
-    def __init__(self, form: Form) -> None:
-        self.form = form
+    def __init__(self, function: str, form: Form) -> None:
+        self.function, self.form = function, form
 
     def __call__(self, index: int, item: Any) -> Pair | Fault:
         """Return it as a pair."""
-        chunk = loaded("gram", index, item, self.form, sides=False)
+        chunk = loaded(self.function, index, item, self.form, sides=False)
         if isinstance(chunk, Fault):
             return chunk
         backend, kind = for_block(chunk.a), self.form.kind
-        x = Pair(chunk.a, backend.xp.zeros_like(chunk.a))
+        x = Pair(chunk.a, None)
         found = pairs.less_product(backend, kind, None, chunk.a, x, adjoint=True)
         return Pair(*map(host_block, pairs.negated(found, kind)))
 

@@ -131,8 +131,9 @@ class DistributedLstsqInfo(Statistics[MDArray]):
 
     _more = ("R", "rows", "chunks", "depth", "passes", "seconds", "unique_rounding")
 
-    def __init__(self, found: Found, fit: Fit, solved: Solved, form: Form, course: Course) -> None:
-        answer = rounded(found, fit, form)
+    def __init__(
+        self, answer: Answer, found: Found, fit: Fit, solved: Solved, form: Form, course: Course
+    ) -> None:
         self._kept = fit, solved, found.squares, form
         self.precision = form.precision
         self.method = course.method
@@ -182,10 +183,18 @@ class DistributedLstsqInfo(Statistics[MDArray]):
             -solved.powers,
             squares,
             engine.backend.xp.asarray([float(fit.m - fit.n)]),
-            partial(solution.total, fit, solved, squares),
+            partial(solution.total, fit, solved.r, squares),
             inputs.wrap,
             form.is_vector,
         )
 
 
 DistributedLstsqInfo.__module__ = "mdqr.distributed"
+
+
+def described(
+    found: Found, fit: Fit, solved: Solved, form: Form, course: Course
+) -> tuple[DistributedLstsqInfo, Block]:
+    """Return what is known of a solution, and the solution in the precision of the answer."""
+    answer = rounded(found, fit, form)
+    return DistributedLstsqInfo(answer, found, fit, solved, form, course), answer.x

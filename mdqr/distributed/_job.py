@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mdqr import __version__
 from mdqr._errors import shown
 from mdqr._progress import Reporter
 from mdqr._typing import PrecisionLike
@@ -17,9 +18,18 @@ from mdqr.distributed._devices.comm import Ranks
 from mdqr.distributed._devices.engine import OnDevices, checked, first_of, spread
 from mdqr.distributed._engines import Engine, engine_for, folded
 from mdqr.distributed._refinement import Problem
-from mdqr.distributed._rows import Form, Source, form_of, named, opened, source
+from mdqr.distributed._rows import (
+    ChunkError,
+    Form,
+    Source,
+    form_of,
+    named,
+    numbered,
+    opened,
+    source,
+)
 from mdqr.distributed._sums import AddSums, ChunkSums, Errors, Sums
-from mdqr.distributed._tree import raised, tasks
+from mdqr.distributed._tree import finished, tasks
 from mdqr.linalg._shared.operands import on_host
 from mdqr.linalg._shared.pairs import Pair
 
@@ -52,13 +62,14 @@ class Job(NamedTuple):
         name, at = f"pass {number}", self.engine.shared(problem.point(x, errors))
         call = ChunkSums(self.function, self.form)
         made = tasks(
-            self.engine, f"sums-{number}", call, self.source, at, checkpoint=self.checkpoint
-        )
+            self.engine, self.function, f"sums-{number}", call, self.source, at,
+            checkpoint=self.checkpoint,
+        )  # fmt: skip
         found = folded(
             self.engine, name, made, AddSums(self.form.kind), self.fan_in,
             report=self.report, count=self.source.length,
         )  # fmt: skip
-        sums: Sums = raised(self.engine.result(found))
+        sums: Sums = finished(self.engine, self.function, self.source, found)
         return sums
 
 
@@ -74,7 +85,7 @@ def job_of(
     method: str = "auto",
 ) -> Job:
     """Return the job of a call."""
-    if isinstance(fan_in, bool) or not isinstance(fan_in, int) or fan_in < 2:
+    if isinstance(fan_in, bool) or not isinstance(fan_in, (int, np.integer)) or fan_in < 2:
         raise ValueError(f"{function}: fan_in must be an integer from 2 on; got {shown(fan_in)}")
     if method not in METHODS:
         raise ValueError(f"{function}: method must be one of {METHODS}; got {shown(method)}")
@@ -94,7 +105,7 @@ def job_of(
             raise TypeError(f"{function}: devices= takes arrays and lists of chunks")
         rows, engine, here = spread(function, rows, names), OnDevices(names), first_of(names)
     rows, seen = _first(function, engine, rows)
-    form = form_of(function, seen, precision, sides=sides)
+    form = form_of(function, seen, precision, sides=sides)._replace(changes=not rows.held)
     chosen = _method(method, seen, rows)
     return Job(function, engine, rows, form, fan_in, report, here, chosen)
 
@@ -111,12 +122,13 @@ def with_checkpoint(job: Job, folder: Any) -> Job:
         return job
     if job.source.once or isinstance(job.engine, (Ranks, OnDevices)):
         raise ValueError(
-            f"{job.function}: checkpoint= is for chunks that can be read again, on hosts"
+            f"{job.function}: checkpoint= is for chunks that can be read again, on hosts: give a "
+            "list or mdqr.distributed.Rows, without devices= and comm="
         )
     form = job.form
     call = {
-        "work": form.work.name, "complex": form.is_complex, "columns": form.n, "sides": form.right,
-        "chunks": job.source.length,
+        "working precision": form.work.name, "complex": form.is_complex, "columns": form.n,
+        "right-hand sides": form.right, "chunks": job.source.length, "mdqr": __version__,
     }  # fmt: skip
     return job._replace(checkpoint=opened_folder(job.function, folder, call), method="householder")
 
@@ -124,16 +136,19 @@ def with_checkpoint(job: Job, folder: Any) -> Job:
 def _first(function: str, engine: Engine, rows: Source) -> tuple[Source, tuple[Any, ...]]:
     """Return the chunks, and the parts of the first one."""
     items: Iterator[Any] = iter(rows.items)
-    first = next(items, None)
-    if first is None:
-        raise np.linalg.LinAlgError(f"{function}: there are no rows")
+    try:
+        _, first = next(numbered(function, items))
+    except StopIteration:
+        raise np.linalg.LinAlgError(f"{function}: there are no rows: no chunk is given") from None
+    except ChunkError as error:
+        raise error.made from error.__cause__
     handle = list(first) if rows.delayed and isinstance(first, (list, tuple)) else first
     if rows.once:
         rows = rows._replace(items=chain([first], items))
     try:
         seen = engine.result(engine.submit("mdqr-first", opened, handle)) if rows.delayed else None
         return rows, tuple(opened(first) if seen is None else seen)
-    except (ValueError, TypeError, np.linalg.LinAlgError, OSError) as error:
+    except Exception as error:  # a source may raise anything
         raise named(function, 0, error) from error
 
 
@@ -164,7 +179,7 @@ def _job_of_rank(
         rows, seen = _first(name, engine, source(name, *parts))
         form = form_of(name, seen, precision, sides=sides)
         job = Job(name, engine, rows, form, fan_in, report, method=_method(method, seen, rows))
-    except (ValueError, TypeError, np.linalg.LinAlgError, OSError) as error:
+    except Exception as error:  # or the other ranks would wait for this one
         job = error
     found = engine.gathered(job if isinstance(job, Exception) else (job.form, job.method))
     for rank, other in enumerate(found):
@@ -173,7 +188,19 @@ def _job_of_rank(
         if other != found[0]:
             raise ValueError(
                 f"{function}: the rows of rank {rank} have another form than those of rank 0: "
-                f"{other[0]} and {found[0][0]}"
+                f"{_differences(other, found[0])}"
             )
     assert isinstance(job, Job)
     return job
+
+
+def _differences(own: tuple[Form, str], first: tuple[Form, str]) -> str:
+    """Return what two forms do not share."""
+    names = {
+        "precision": "precision", "most": "precision of the data", "is_complex": "complex",
+        "n": "columns", "right": "right-hand sides", "is_vector": "b is a vector",
+        "units": "errors of entries",
+    }  # fmt: skip
+    pairs = {what: (getattr(own[0], name), getattr(first[0], name)) for name, what in names.items()}
+    pairs["method"] = (own[1], first[1])
+    return ", ".join(f"{what} {x} and {y}" for what, (x, y) in pairs.items() if x != y)

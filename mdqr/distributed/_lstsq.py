@@ -14,12 +14,9 @@ from mdqr._progress import Progress, Report, with_report
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
 from mdqr.distributed._job import Job, Where, job_of, with_checkpoint
-from mdqr.distributed._passes import errors_of, solved, tree_of
+from mdqr.distributed._passes import by_rank, errors_of, solved, tree_of
 from mdqr.distributed._rows import Source
-from mdqr.distributed._tree import tree
 from mdqr.linalg._shared.data_error import check_data_error
-from mdqr.linalg._shared.operands import Inputs
-from mdqr.linalg._solve import lstsq as whole
 from mdqr.linalg._solve.lstsq import LstsqResult
 
 _MOST_PASSES = 4
@@ -108,7 +105,8 @@ def lstsq(
 
     The first pass over the rows factors them by a tree; further passes sum up the residual until
     all digits of the precision are bounded. Where `info.unique_rounding` is true, the limbs of x do
-    not depend on how the rows are cut, and are the same as from `mdqr.linalg.lstsq`.
+    not depend on how the rows are cut, and are those from `mdqr.linalg.lstsq`, except for limbs
+    beyond the bits of the precision.
 
     Parameters
     ----------
@@ -119,10 +117,12 @@ def lstsq(
         delayed objects, an iterator of them, or `Rows`, as `open_rows` returns. Chunks may have any
         number of rows, also none.
     rcond : float, optional
-        As in `mdqr.linalg.lstsq`, applied to R: a solution by numerical rank, after one pass and
-        without bounds.
+        As in `mdqr.linalg.lstsq`, applied to R: a solution by numerical rank, after one pass of the
+        tree. No bound of its errors is known: `error_bound` and `digits` are NaN. It is refused
+        with `data_error`, more passes or ``method="products"``.
     weights : array_like, optional
-        As `b`, ``(m,)``: 1 / variance of each row; else the third part of each chunk.
+        As `b`, ``(m,)``: 1 / variance of each row; else the third part of a chunk, without which
+        its rows have weight 1.
     passes : int or "auto", default: "auto"
         How often the rows are read; "auto": at least twice, until ``eps / 4`` bounds the error of
         each component, at most 4 times for each working precision; an iterator once.
@@ -142,8 +142,8 @@ def lstsq(
         process, which needs no Dask.
     devices : sequence of str, optional
         GPUs of this process, as ``["cuda:0", "cuda:1"]``. Arrays are cut in as many chunks;
-        chunks of a list go there in turn, and stay if they lie there already. The answer is on the
-        first.
+        chunks of a list go there in turn, and stay if they lie there already; passes take them for
+        the same. The answer is on the first.
     comm : optional
         A communicator of processes that all make this call, each with chunks of its own, and all
         get the same answer: CuPy's ``NcclCommunicator`` (each process has its GPU as the current
@@ -153,10 +153,11 @@ def lstsq(
     checkpoint : str or path, optional
         A folder that this process and all workers can write, made if it does not exist. Each chunk
         leaves its R there, and its sums of each pass; a call that begins again after a stop takes
-        them, and returns the same limbs. For chunks on hosts, by a tree. Delete it after the
-        call: rows or weights that have changed since are seen only where chunks are read again,
-        and then `lstsq` raises RuntimeError.
-        Files in it are pickles: take no folder that others can write.
+        them, and returns the same limbs. It reads each chunk once more, and what belongs to rows or
+        weights that have changed is computed again. Another `rcond`, `fan_in`, `data_error` or
+        number of passes may take the same folder; rows of another form, or another working
+        precision, are refused. For chunks on hosts, by a tree. Delete it after the call. Files in
+        it are pickles: take no folder that others can write.
     progress : callable or bool, optional
         Called as ``progress(stage, done, total)`` for each chunk that is computed here or handed to
         Dask; the stages are "factor", or "extents" and "products", "pass 2" and so on; `total` is
@@ -171,7 +172,12 @@ def lstsq(
     ------
     ValueError, TypeError
         If chunks do not fit each other or cannot be read, an option is unknown, or more than one
-        pass is asked of an iterator. The message names the first chunk by its index.
+        pass is asked of an iterator. A chunk fits with at most the limbs of the first one, or of
+        `precision`. The message names the first faulty chunk by its index.
+    Exception
+        What making a chunk raises, with the index of the chunk in front: of the same built-in type,
+        `OSError` with its `errno` and `filename`; of another class its nearest built-in base, else
+        RuntimeError.
     numpy.linalg.LinAlgError
         If an entry is not finite, the rows are fewer than the columns, or R is singular to working
         precision.
@@ -212,13 +218,15 @@ def lstsq(
     if not (progress is None or isinstance(progress, Report)):
         return with_report(lstsq, locals())
     check_data_error("lstsq", data_error, ("a", "b"))
+    if rcond is not None:
+        _check_rank("lstsq", rcond, passes, method, data_error)
     where = Where(scheduler, devices, comm)
     job = job_of("lstsq", (a, b, weights), precision, where, fan_in, progress, method=method)
     job = with_checkpoint(job, checkpoint)
     most = _passes("lstsq", passes, job.source)
     with job.here:
         if rcond is not None:
-            return _by_rank(job, rcond)
+            return by_rank(job, rcond)
         return _by_passes(job, most, passes, data_error)
 
 
@@ -249,7 +257,7 @@ def _passes(function: str, passes: Any, rows: Source) -> int:
     """Return the most passes."""
     if passes == "auto":
         return 1 if rows.once else _MOST_PASSES
-    if isinstance(passes, bool) or not isinstance(passes, int) or passes < 1:
+    if isinstance(passes, bool) or not isinstance(passes, (int, np.integer)) or passes < 1:
         raise ValueError(
             f'{function}: passes must be "auto" or an integer from 1 on; got {shown(passes)}'
         )
@@ -258,16 +266,30 @@ def _passes(function: str, passes: Any, rows: Source) -> int:
             f"{function}: rows of an iterator come once: give mdqr.distributed.Rows or a list, or "
             "passes=1"
         )
-    return passes
+    return int(passes)
 
 
-def _by_rank(job: Job, rcond: float) -> LstsqResult:
-    """Solve R by numerical rank."""
-    node = tree(job.function, job.engine, job.source, job.form, job.fan_in, report=job.report)
-    fit, form = node.problem._fit, job.form
-    inputs = Inputs(form.work, form.work, form.is_complex, [])
-    r, c = (inputs.wrap(x.copy()) for x in (fit.r[..., : fit.n], fit.r[..., fit.n :]))
-    return whole.lstsq(r, c[:, 0] if form.is_vector else c, rcond=rcond, precision=form.precision)
+def _check_rank(function: str, rcond: Any, passes: Any, method: str, data_error: Any) -> None:
+    """Demand a tolerance, and no options that a solution by rank has no use for.
+
+    Raises
+    ------
+    ValueError
+        If one is given.
+    """
+    if isinstance(rcond, (str, bool)) or np.ndim(rcond) or not -np.inf < rcond < np.inf:
+        raise ValueError(f"{function}: rcond must be None or a finite number; got {shown(rcond)}")
+    given = {
+        "passes": None if passes in (1, "auto") else passes,
+        "method": method if method == "products" else None,
+        "data_error": data_error or None,
+    }
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(
+                f"{function}: {name}={shown(value)} is for full rank, and rcond= chooses a rank, "
+                f"after one pass of the tree: leave {name} or rcond out"
+            )
 
 
 def _warn_if_short(answer: LstsqResult, precision: Precision) -> None:

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from mdqr._backend import for_block
 from mdqr._backend.blocks import native_abs
 from mdqr._errors import shown
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block
-from mdqr.distributed._info import Course, DistributedLstsqInfo, Found, rounded
+from mdqr.distributed._info import Course, DistributedLstsqInfo, Found, described
 from mdqr.distributed._job import Job
 from mdqr.distributed._products import Triangle, alpha_of, node_of
 from mdqr.distributed._refinement import Problem, Step, data_bound, problem_of, step
 from mdqr.distributed._rows import Form
-from mdqr.distributed._sums import Errors, Sums
+from mdqr.distributed._sums import Errors, Sums, joined_squares
 from mdqr.distributed._tree import Node, tree
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._shared.pairs import Pair
+from mdqr.linalg._solve import lstsq as whole
 from mdqr.linalg._solve.lstsq import LstsqResult
+from mdqr.linalg._update import solution
 from mdqr.linalg._update.fit import Fit
 
 # Components are found to this part of eps, so that the last rounding is mostly certain.
@@ -62,7 +66,8 @@ def solved(
     fit: Fit = node.problem._fit
     if fit.m < fit.n:
         raise np.linalg.LinAlgError(
-            f"{function}: {fit.m} rows in all, and {fit.n} columns: no unique solution exists"
+            f"{function}: {fit.m} rows in all, and {fit.n} columns: no unique solution exists; "
+            "rcond= finds the shortest one"
         )
     try:
         problem = problem_of(fit, function, measured=product is None)
@@ -98,7 +103,8 @@ def solved(
 
 def first_of(job: Job) -> tuple[Node, Triangle | None]:
     """Return R of all rows by the method of the call, or by the tree where products end."""
-    found = node_of(job) if job.method == "products" else None
+    is_empty = not (job.form.n and job.form.right)
+    found = node_of(job) if job.method == "products" and not is_empty else None
     return (tree_of(job), None) if found is None else found
 
 
@@ -144,7 +150,7 @@ def certified(job: Job, x: Block) -> DistributedLstsqInfo:
     # The corrected x is known to within the bound; the given one is as far from it as the step.
     far = made._replace(x=at, bound=(made.bound + made.change) * (1.0 + 2.0**-20))
     found = _found(problem, far, sums)._replace(squares=_squares(problem, sums, None))
-    return _info(job, node, problem, found, times, [])
+    return _described(job, node, problem, found, times, [])[0]
 
 
 def require_same(function: str, node: Node, sums: Sums, number: int) -> None:
@@ -190,12 +196,12 @@ def _after_one(job: Job, node: Node, problem: Problem) -> Found:
     return Found(Pair(x, zero), bound, None, squares, problem.condition)
 
 
-def _info(
+def _described(
     job: Job, node: Node, problem: Problem, found: Found, times: list[float], changes: list[float]
-) -> DistributedLstsqInfo:
+) -> tuple[DistributedLstsqInfo, Block]:
     seconds = tuple(np.diff(times).tolist())
     course = Course(node.method, node.counts, node.depth, len(seconds), np.array(changes), seconds)
-    return DistributedLstsqInfo(found, problem.fit, problem.solved, job.form, course)
+    return described(found, problem.fit, problem.solved, job.form, course)
 
 
 def _result(
@@ -203,8 +209,7 @@ def _result(
 ) -> LstsqResult:
     """Wrap everything."""
     form, fit = job.form, problem.fit
-    info = _info(job, node, problem, found, times, changes)
-    x = rounded(found, fit, form).x
+    info, x = _described(job, node, problem, found, times, changes)
     inputs = Inputs(form.precision, form.work, form.is_complex, [])
     squares = fit.engine.backend.ldexp(found.squares[0], 2 * found.squares[1])
     return LstsqResult(
@@ -213,3 +218,28 @@ def _result(
         fit.n,
         info,  # type: ignore[arg-type]
     )
+
+
+def by_rank(job: Job, rcond: float) -> LstsqResult:
+    """Return the solution for R, with the residuals and the statistics of all rows."""
+    fit, form = tree_of(job).problem._fit, job.form
+    inputs = Inputs(form.work, form.work, form.is_complex, [])
+    r, c = (inputs.wrap(x.copy()) for x in (fit.r[..., : fit.n], fit.r[..., fit.n :]))
+    c = c[:, 0] if form.is_vector else c
+    found = whole.lstsq(r, c, rcond=rcond, precision=form.precision)
+    info, backend, below = found.info, fit.engine.backend, (fit.squares, fit.beta)
+    known = info._measured
+    (first, p), (second, q) = ([host_block(x) for x in pair] for pair in (known.squares, below))
+    sums = joined_squares(for_block(first), form.kind, (first, p), (second, q))
+    squares = backend.xp.asarray(sums[0]), backend.xp.asarray(sums[1])
+    info._measured = known._replace(
+        squares=squares,
+        freedom=backend.xp.asarray([float(fit.m - found.rank)]),
+        total=partial(solution.total, fit, fit.r[..., : fit.n], below),
+    )
+    # The errors of R itself are not bounded.
+    info.error_bound = np.full_like(info.error_bound, np.nan)
+    info.digits = np.full_like(info.digits, np.nan)
+    info.bound_kind = "none"
+    residuals = backend.ldexp(squares[0], 2 * squares[1])
+    return found._replace(residuals=inputs.wrap(residuals, is_complex=False))

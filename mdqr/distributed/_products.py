@@ -22,8 +22,17 @@ from mdqr.distributed._engines import folded
 from mdqr.distributed._job import Job
 from mdqr.distributed._refinement import Problem
 from mdqr.distributed._rows import Form
-from mdqr.distributed._tree import Fault, Node, first_fault, fit_of, loaded, raised, tasks, weighted
-from mdqr.distributed._tree import check_of as number_of
+from mdqr.distributed._tree import (
+    Fault,
+    Node,
+    check_of,
+    finished,
+    first_fault,
+    fit_of,
+    loaded,
+    tasks,
+    weighted,
+)
 from mdqr.linalg._factor.refine import gram
 from mdqr.linalg._products.exact import sums as exact
 from mdqr.linalg._products.exact.sums import Extent, Sums
@@ -56,9 +65,9 @@ class _Step:
     def __init__(self, function: str, form: Form, sides: bool) -> None:
         self.function, self.form, self.sides = function, form, sides
 
-    def rows_of(self, index: int, item: Any) -> tuple[Any, Block, Block] | Fault:
+    def rows_of(self, index: int, item: Any, *, known: bool) -> tuple[Any, Block, Block] | Fault:
         """Return a chunk, and its a and b times the roots of the weights."""
-        chunk = loaded(self.function, index, item, self.form, sides=self.sides)
+        chunk = loaded(self.function, index, item, self.form, sides=self.sides, known=known)
         if isinstance(chunk, Fault):
             return chunk
         a, b = chunk.a, chunk.b
@@ -72,7 +81,7 @@ class Look(_Step):
 
     def __call__(self, index: int, item: Any) -> Seen | Fault:
         """Return the summary of one chunk."""
-        found = self.rows_of(index, item)
+        found = self.rows_of(index, item, known=False)
         if isinstance(found, Fault):
             return found
         chunk, a, b = found
@@ -82,7 +91,7 @@ class Look(_Step):
             exact.extent_of(backend, b, field) if self.sides else None,
             constants(Planes(backend, self.form.kind), chunk.a) if self.sides else None,
             (int(a.shape[-2]),),
-            number_of(chunk),
+            check_of(chunk, self.form),
             chunk.weights is not None,
         )
 
@@ -94,7 +103,7 @@ class Products(_Step):
         self, index: int, item: Any, extents: tuple[Extent, Extent | None]
     ) -> Sums | Fault:
         """Return the sums of residues of one chunk."""
-        found = self.rows_of(index, item)
+        found = self.rows_of(index, item, known=True)
         if isinstance(found, Fault):
             return found
         _, a, b = found
@@ -175,25 +184,26 @@ def triangle(job: Job, *, sides: bool) -> Triangle | None:
     if sides is False and form.work.limbs > _MOST_LIMBS:
         return None
     step = Look(job.function, form, sides)
+    made = tasks(job.engine, job.function, "extents", step, job.source)
     found = folded(
-        job.engine, "extents", tasks(job.engine, "extents", step, job.source), merged, job.fan_in,
-        report=job.report, count=count,
+        job.engine, "extents", made, merged, job.fan_in, report=job.report, count=count
     )  # fmt: skip
-    seen: Seen = raised(job.engine.result(found))
+    seen: Seen = finished(job.engine, job.function, job.source, found)
     if sum(seen.counts) < form.n:
+        advice = "; rcond= finds the shortest one" if sides else ""
         raise np.linalg.LinAlgError(
             f"{job.function}: {sum(seen.counts)} rows in all, and {form.n} columns: no unique "
-            "solution exists"
+            f"solution exists{advice}"
         )
     call, wide = Products(job.function, form, sides), gram.wide_kind(_kind(form))
     extents = seen.extent, seen.sides
     shared = job.engine.shared(extents)
-    made = tasks(job.engine, "products", call, job.source, shared)
+    made = tasks(job.engine, job.function, "products", call, job.source, shared)
     join = AddProducts(extents, wide)
     found = folded(
         job.engine, "products", made, join, job.fan_in, report=job.report, count=count
     )  # fmt: skip
-    sums: Sums = raised(job.engine.result(found))
+    sums: Sums = finished(job.engine, job.function, job.source, found)
     backend, integers, n = for_block(sums.gram), exact.plan_of(*extents, wide), form.n
     g = exact.product_of(backend, sums.gram, integers, (n, n), wide)
     known = gram.factor_of(backend, g, kind=_kind(form))
@@ -243,7 +253,7 @@ def alpha_of(problem: Problem, found: Triangle, form: Form) -> float:
     roots of weights and products with them, and underflow in these.
     """
     m, limbs, eps = sum(found.seen.counts), _limbs(form), precision_for(_limbs(form)).eps
-    mu = eps * float(scaling.norms(problem.r_size, (-2, -1)) * problem.inverse_size)
+    mu = eps * float(scaling.norms(problem.r_columns, -1)) * problem.inverse_size
     near = (found.left + 2.0 * mu) / (1.0 - mu) ** 2
     if not (mu < 0.25 and near < 0.5):
         return float("inf")
@@ -252,7 +262,7 @@ def alpha_of(problem: Problem, found: Triangle, form: Form) -> float:
     # Of R in the units of the columns, too.
     roundings = found.seen.weighted * m**0.5 + form.n**0.5
     under = form.work.limbs * roundings * np.ldexp(1.0, -1072 - powers)
-    columns = relative * 2.0 * scaling.norms(problem.r_size, -2) + under
+    columns = relative * 2.0 * problem.r_columns + under
     eta = float((columns * problem.rows).sum())
     return float((near + 2.0 * (1.0 + near) * eta + eta**2) * (1.0 + 2.0**-20))
 

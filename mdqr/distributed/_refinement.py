@@ -52,17 +52,19 @@ class Problem(NamedTuple):
     """R of all rows as it is used: scaled, with its inverse as moduli, and the probes.
 
     `rows` bound the norms of the rows of the inverse, `inverse_size` bounds its own, and `left`
-    ``norm(I - R V)`` for V as it was computed. `alpha` is a proven one, or None.
+    ``norm(I - R V)`` for V as it was computed. `r_columns` are the norms of the columns of R.
+    `alpha` is a proven one, or None. Moduli of matrices stay in the memory of R.
     """
 
     fit: Fit
     solved: Solved
     unit: np.ndarray
-    inverse: np.ndarray
+    inverse: Block
     rows: np.ndarray
     inverse_size: float
     left: float
-    r_size: np.ndarray
+    r_size: Block
+    r_columns: np.ndarray
     probes: Block
     start: Block
     condition: float
@@ -99,8 +101,9 @@ class Problem(NamedTuple):
 
     def point(self, x: Pair, errors: Errors) -> Point:
         """Return the input of a pass at x."""
-        powers = host_block(self.solved.powers)
-        return Point(Pair(*map(host_block, x)), host_block(self.probes), powers, self.unit, errors)
+        powers, (high, low) = host_block(self.solved.powers), map(host_block, x)
+        at = Pair(high, low if low.any() else None)
+        return Point(at, host_block(self.probes), powers, self.unit, errors)
 
 
 class Step(NamedTuple):
@@ -123,7 +126,8 @@ def problem_of(fit: Fit, function: str, *, measured: bool = True) -> Problem:
         If it is singular to the working precision.
     """
     checks, kind = Checks(), fit.engine.kind
-    solved = solution.solve(fit, function, checks)
+    # R by products exists for conditions alone that leave digits.
+    solved = solution.solve(fit, function, checks, regular=not measured)
     checks.settle()
     peak = host_block(fit.peak)[fit.n :]
     unit = np.where(peak > scaling.ABSENT, peak, 0)
@@ -136,11 +140,13 @@ def problem_of(fit: Fit, function: str, *, measured: bool = True) -> Problem:
         sizes = [native_abs(x, field) for x in (block, solved.r)]
         one = kind._replace(limbs=1).identity(xp, (fit.n, fit.n))
         rest = _rest(fit, one, solved.r, block, sizes[1] @ sizes[0])
-        inverse, r_size, rows, left = fetch(
-            *sizes, scaling.norms(sizes[0], -1) * _UP, scaling.norms(rest, (-2, -1))
+        inverse, r_size = sizes
+        columns = scaling.norms(r_size, -2)
+        rows, left, columns = fetch(
+            scaling.norms(inverse, -1) * _UP, scaling.norms(rest, (-2, -1)), columns
         )
     vectors = planes.widen(from_native(xp, native, field), field, kind.limbs)
-    known = inverse, rows, float(scaling.norms(rows, -1)) * _UP, float(left), r_size
+    known = inverse, rows, float(scaling.norms(rows, -1)) * _UP, float(left), r_size, columns
     probes = solved.triangle.solve(vectors) if measured else vectors[..., :0]
     return Problem(fit, solved, unit, *known, probes, vectors, condition)
 
@@ -161,7 +167,8 @@ def _inverse_of(fit: Fit, solved: Solved, starts: Block) -> tuple[Block, float]:
 def _norm_of(x: Block, vectors: Block) -> Block:
     """Return about the 2-norm of floats, by powers of ``x^H x``."""
     for _ in range(_POWERS):
-        vectors = vectors / scaling.norms(vectors, -2)
+        # Near 1, as columns of R are: no square leaves the range.
+        vectors = vectors / (abs(vectors) ** 2).sum(axis=-2) ** 0.5
         vectors = x.conj().swapaxes(-1, -2) @ (x @ vectors)
     return scaling.largest(scaling.norms(vectors, -2), None, 0.0) ** 0.5
 
@@ -193,18 +200,17 @@ def step(problem: Problem, x: Pair, sums: Sums) -> Step:
     d = r.solve(y)
     alpha = _distance(problem, sums) if problem.alpha is None else problem.alpha
     y_size, d_size, g_size, x_size = (
-        host_block(native_abs(block, field)) for block in (y, d, gradient.high, x.high)
+        native_abs(block, field) for block in (y, d, gradient.high, x.high)
     )
-    inverse, r_size = problem.inverse, problem.r_size
     dr, dg = _uncertain(problem, sums)
     # What both substitutions leave, measured.
-    of_r, xp = partial(_rest, fit), backend.xp
-    terms = xp.asarray(r_size.T @ y_size), xp.asarray(r_size @ d_size)
-    found = of_r(gradient.high, problem.solved.r, y, terms[0], adjoint=True)
-    above, left = fetch(found, of_r(y, problem.solved.r, d, terms[1]))
-    dg = dg + 2.0 * eps * g_size + above
+    of_r, r_size = partial(_rest, fit), problem.r_size
+    above = of_r(gradient.high, problem.solved.r, y, r_size.T @ y_size, adjoint=True)
+    left = of_r(y, problem.solved.r, d, r_size @ d_size)
+    turned = problem.inverse.T @ (backend.xp.asarray(dg) + 2.0 * eps * g_size + above)
+    y_size, d_size, x_size, left, turned = fetch(y_size, d_size, x_size, left, turned)
     rest = alpha * scaling.norms(y_size, -2) + (1.0 + alpha) * dr
-    rest = (rest + _UP * scaling.norms(inverse.T @ dg, -2)) / (1.0 - alpha)
+    rest = (rest + _UP * scaling.norms(turned, -2)) / (1.0 - alpha)
     bound = problem.rows[:, None] * (rest + scaling.norms(left, -2))
     bound = (bound + 2.0 * square_of(eps) * (x_size + d_size)) * _UP
     bound = np.where(alpha < 0.5, bound, np.inf)
@@ -255,6 +261,8 @@ def data_bound(problem: Problem, sums: Sums, alpha: float) -> np.ndarray:
     least, most = max(1.0 - alpha, 0.0) ** 0.5 - eta, (1.0 + alpha) ** 0.5 + eta
     if not least > 0.0:
         return np.full((len(rows), k), np.inf)
-    turned = scaling.norms(problem.inverse.T @ sums.moduli.turned, -2)
+    xp = problem.fit.engine.backend.xp
+    turned = host_block(problem.inverse.T @ xp.asarray(sums.moduli.turned))
+    turned = scaling.norms(turned, -2)
     found: np.ndarray = rows[:, None] * ((turned + most * np.sqrt(sums.moduli.moved)) / least**2)
     return found * _UP

@@ -19,6 +19,14 @@ from mdqr.linalg._shared.operands import data_precision, entry_unit, gather, pre
 
 # Bytes of limbs in a chunk of an array that is cut here.
 _CHUNK_BYTES = 2**25
+# Exceptions that a text makes.
+_PLAIN = frozenset({
+    np.linalg.LinAlgError, ValueError, TypeError, KeyError, IndexError, LookupError, OSError,
+    FileNotFoundError, PermissionError, ConnectionError, TimeoutError, EOFError, ImportError,
+    AttributeError, NameError, MemoryError, ArithmeticError, ZeroDivisionError, OverflowError,
+    FloatingPointError, AssertionError, RecursionError, RuntimeError,
+    Warning, UserWarning, RuntimeWarning, DeprecationWarning,
+})  # fmt: skip
 
 
 @experimental
@@ -35,8 +43,8 @@ class Rows:
 
     Raises
     ------
-    ValueError
-        If `count` is negative.
+    TypeError, ValueError
+        If `function` cannot be called, or `count` is not an integer from 0 on.
 
     Examples
     --------
@@ -50,9 +58,13 @@ class Rows:
     """
 
     def __init__(self, function: Callable[[int], Any], count: int) -> None:
+        if not callable(function):
+            raise TypeError(f"Rows: function must be callable with i; got {shown(function)}")
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)):
+            raise TypeError(f"Rows: count must be an integer; got {shown(count)}")
         if count < 0:
             raise ValueError(f"Rows: count must not be negative; got {count}")
-        self.function, self.count = function, count
+        self.function, self.count = function, int(count)
 
     def __repr__(self) -> str:
         return f"<Rows of {self.count} chunks>"
@@ -73,19 +85,22 @@ class Source(NamedTuple):
     """Chunks in their order.
 
     An item is a chunk, the parts of one as Dask's delayed objects, or `Rows` with an index. `once`
-    means that items can be taken only once, and `delayed` that Dask computes them.
+    means that items can be taken only once, `delayed` that Dask computes them, and `held` that all
+    lie in memory of their own.
     """
 
     items: Iterable[Any]
     length: int | None
     once: bool = False
     delayed: bool = False
+    held: bool = False
 
 
 class Form(NamedTuple):
     """The common form of all chunks: precisions, field, columns, and right-hand sides.
 
-    `units` are half a unit in the last place of entries of a and of b, relative to them.
+    `units` are half a unit in the last place of entries of a and of b, relative to them; chunks may
+    have the limbs of `most`. With `changes` chunks may be others in each pass.
     """
 
     precision: Precision
@@ -95,6 +110,8 @@ class Form(NamedTuple):
     right: int
     is_vector: bool
     units: tuple[float, float]
+    most: Precision
+    changes: bool = True
 
     @property
     def kind(self) -> Kind:
@@ -188,8 +205,10 @@ def _of_dask(function: str, arrays: list[Any]) -> Source:
 
 def _of_arrays(function: str, a: Any, b: Any, weights: Any, cuts: int | None) -> Source:
     """Cut arrays in memory into chunks."""
-    given = [x if hasattr(x, "shape") else np.asarray(x, dtype=object) for x in (a, b, weights)
-             if x is not None]  # fmt: skip
+    try:
+        given = [_array(x) for x in (a, b, weights) if x is not None]
+    except ValueError as error:
+        raise ValueError(f"{function}: {error}") from None
     lengths = [x.shape[0] if x.ndim else 0 for x in given]
     if len(set(lengths)) > 1 or given[0].ndim != 2:
         shapes = ", ".join(str(tuple(x.shape)) for x in given)
@@ -200,6 +219,14 @@ def _of_arrays(function: str, a: Any, b: Any, weights: Any, cuts: int | None) ->
         rows = max(1, -(-lengths[0] // cuts))
     items = [tuple(x[i : i + rows] for x in given) for i in range(0, lengths[0], rows)]
     return Source(items or [tuple(given)], max(len(items), 1))
+
+
+def _array(x: Any) -> Any:
+    """Return an array: of numbers, or of objects, which keep their digits."""
+    if hasattr(x, "shape"):
+        return x
+    found = np.asarray(x)
+    return found if found.dtype.kind in "biufc" else np.asarray(x, dtype=object)
 
 
 def opened(item: Any) -> tuple[Any, ...]:
@@ -220,7 +247,10 @@ def form_of(
         If it is none.
     """
     a, b = _matrix_and_sides(function, 0, parts, sides)
-    inputs = gather(*[x for x in (a, b) if x is not None], precision=precision, trimmed=False)
+    try:
+        inputs = gather(*[x for x in (a, b) if x is not None], precision=precision, trimmed=False)
+    except (ValueError, TypeError) as error:
+        raise named(function, 0, error) from None
     shapes = [inputs.shape(i) for i in range(len(inputs.blocks))]
     if len(shapes[0]) != 2 or (b is not None and len(shapes[1]) not in (1, 2)):
         raise ValueError(
@@ -235,6 +265,7 @@ def form_of(
     return Form(
         *(inputs.precision, work, inputs.is_complex, shapes[0][1], right, is_vector),
         units=(units[0], units[-1]),
+        most=inputs.work if precision is None else work,
     )
 
 
@@ -248,8 +279,10 @@ def _matrix_and_sides(
     return parts[0], parts[1] if sides else None
 
 
-def chunk_of(function: str, index: int, item: Any, form: Form, *, sides: bool) -> Chunk:
-    """Return a chunk as blocks in the working precision.
+def chunk_of(
+    function: str, index: int, item: Any, form: Form, *, sides: bool, known: bool = False
+) -> Chunk:
+    """Return a chunk as blocks in the working precision; `known` if a pass has seen all of it.
 
     Raises
     ------
@@ -260,28 +293,57 @@ def chunk_of(function: str, index: int, item: Any, form: Form, *, sides: bool) -
         parts = opened(item)
         given = _matrix_and_sides(function, index, parts, sides)
         weights = parts[2] if sides and len(parts) == 3 else None
-        return _chunk(function, index, given, weights, form)
-    except ChunkError:
-        raise
-    except (ValueError, TypeError, np.linalg.LinAlgError, OSError) as error:
+        return _chunk(function, index, given, weights, form, known=known and not form.changes)
+    except Exception as error:  # a source may raise anything
         raise ChunkError(index, named(function, index, error)) from error
 
 
 def named(function: str, index: int, error: Exception) -> Exception:
-    """Return an exception of the same type that names the chunk."""
+    """Return an exception that names the chunk, of the type or of its next base that takes a text.
+
+    So it can be pickled, whatever the constructor of the type takes.
+    """
     text, where = str(error), f"{function}: chunk {index}"
-    return type(error)(text if text.startswith(where) else f"{where}: {text}")
+    if isinstance(error, OSError) and error.errno is not None and error.strerror is not None:
+        # It prints the number first, and the name of the file last.
+        return OSError(error.errno, f"{where}: {error.strerror}", error.filename)
+    kind = next((known for known in type(error).__mro__ if known in _PLAIN), RuntimeError)
+    is_own = kind is type(error) or type(error).__module__.partition(".")[0] == "mdqr"
+    name = "" if is_own else f"{type(error).__name__}: "
+    return kind(text if text.startswith(where) else f"{where}: {name}{text}")
 
 
-def _chunk(function: str, index: int, given: tuple[Any, Any], weights: Any, form: Form) -> Chunk:
+def numbered(function: str, items: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+    """Yield the chunks with their index.
+
+    Raises
+    ------
+    ChunkError
+        If the next one cannot be had.
+    """
+    steps, index = iter(items), 0
+    while True:
+        try:
+            item = next(steps)
+        except StopIteration:
+            return
+        except Exception as error:
+            raise ChunkError(index, named(function, index, error)) from error
+        yield index, item
+        index += 1
+
+
+def _chunk(
+    function: str, index: int, given: tuple[Any, Any], weights: Any, form: Form, *, known: bool
+) -> Chunk:
     b = given[1]
     where = f"{function}: chunk {index}"
     present = [x for x in given if x is not None]
     inputs = gather(*present, precision=form.precision, trimmed=False)
-    if inputs.work > form.work:
+    if inputs.work > form.most:
         raise ValueError(
-            f"{where} has precision {inputs.work.name}, and chunk 0 {form.work.name}: "
-            f"precision={inputs.work.name!r}"
+            f"{where} has precision {inputs.work.name}, and chunk 0 {form.most.name}: "
+            f"precision={inputs.work.name!r} takes both"
         )
     if inputs.is_complex and not form.is_complex:
         raise ValueError(f"{where} is complex, and chunk 0 is real: give chunk 0 as complex")
@@ -289,11 +351,14 @@ def _chunk(function: str, index: int, given: tuple[Any, Any], weights: Any, form
     shapes = [inputs.shape(i) for i in range(len(present))]
     wanted = [(m, form.n), (m,) if form.is_vector else (m, form.right)][: len(present)]
     if shapes != wanted:
-        raise ValueError(f"{where}: shapes {shapes}, where chunk 0 leads to {wanted}")
+        raise ValueError(
+            f"{where}: shapes {', '.join(map(str, shapes))}; with {m} rows and the columns of "
+            f"chunk 0 wanted are {', '.join(map(str, wanted))}"
+        )
     blocks = [_widened(x, inputs.is_complex, form) for x in inputs.blocks]
     if form.is_vector and b is not None:
         blocks[1] = blocks[1][..., None]
-    for name, block in zip("ab", blocks, strict=False):
+    for name, block in zip("ab" if not known else "", blocks, strict=False):
         _require_finite(where, name, block, form.is_complex)
     right = blocks[0][..., :0] if b is None else blocks[1]
     found = Chunk(index, blocks[0], right, None)

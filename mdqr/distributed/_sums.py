@@ -30,7 +30,7 @@ class Errors(NamedTuple):
 
 
 class Point(NamedTuple):
-    """The input of a pass: x as a pair, ``R^-1 V``, and powers of two.
+    """The input of a pass: x as a pair (its low part is None for zeros), ``R^-1 V``, and powers.
 
     Columns of a are multiplied by ``2**-powers``, columns of b by ``2**-unit``; x and R belong to
     that.
@@ -79,13 +79,19 @@ class Sums(NamedTuple):
 class ChunkSums:
     """The sums of a chunk, with the arguments that all chunks share."""
 
+    kind = Sums
+
     def __init__(self, function: str, form: Form) -> None:
         self.function, self.form = function, form
 
     def __call__(self, index: int, item: Any, at: Point) -> Sums | Fault:
         """Return the sums of one chunk."""
-        chunk = loaded(self.function, index, item, self.form, sides=True)
-        return chunk if isinstance(chunk, Fault) else sums_of(chunk, at, self.form.kind)
+        chunk = loaded(self.function, index, item, self.form, sides=True, known=True)
+        return chunk if isinstance(chunk, Fault) else sums_of(chunk, at, self.form)
+
+    def again(self, found: Sums, index: int, item: Any, at: Point) -> Sums:
+        """Return sums that were found before: those of other rows have another `check`."""
+        return found
 
 
 def _there(block: Block, like: Block) -> Block:
@@ -93,9 +99,9 @@ def _there(block: Block, like: Block) -> Block:
 
 
 @np.errstate(all="ignore")
-def sums_of(chunk: Chunk, at: Point, kind: Kind) -> Sums:
+def sums_of(chunk: Chunk, at: Point, form: Form) -> Sums:
     """Return the sums of the rows of a chunk."""
-    backend, field = for_block(chunk.a), kind.is_complex
+    backend, kind, field = for_block(chunk.a), form.kind, form.is_complex
     x, probes, powers, unit = (
         Pair(*(_there(part, chunk.a) for part in at.x)),
         *(_there(block, chunk.a) for block in (at.probes, at.powers, at.unit)),
@@ -128,7 +134,7 @@ def sums_of(chunk: Chunk, at: Point, kind: Kind) -> Sums:
         rows=int(a.shape[-2]),
         longest=int(a.shape[-2]),
         parts=1,
-        check=check_of(chunk),
+        check=check_of(chunk, form),
     )
 
 
@@ -154,7 +160,7 @@ def _summed(backend: Backend, x: Block, kind: Kind) -> Block:
     """Return sums along the last axis, in two steps of short sums that a device forms at once."""
     width = max(1, math.isqrt(x.shape[-1]))
     whole = x.shape[-1] // width * width
-    parts = x[..., :whole].reshape(*x.shape[:-1], -1, width)
+    parts = x[..., :whole].reshape(*x.shape[:-1], whole // width, width)
     sums = backend.reduce("sum", parts, kind=kind)
     return backend.reduce("sum", backend.xp.concatenate([sums, x[..., whole:]], axis=-1), kind=kind)
 
@@ -176,18 +182,22 @@ def _moduli(
     x_size = xp.asarray(native_abs(at.x.high, field))
     w = xp.ones((a_size.shape[0], 1)) if weight is None else weight[:, None]
     e = Errors(*map(xp.asarray, at.errors))
-    # Absolute errors in the units of the scaled problem.
-    da = xp.ldexp(e.a_atol, shift - powers[None, :]) + e.a_rtol * a_size
     db = xp.ldexp(e.b_atol, shift - unit[None, :]) + e.b_rtol * b_size
-    weighted = w * r_size
-    terms, moved = b_size + a_size @ x_size, da @ x_size + db
-    found = (
-        (w * terms**2).sum(axis=0),
-        a_size.T @ weighted,
-        (w * moved**2).sum(axis=0),
-        (w * da**2).sum(axis=0),
-        da.T @ weighted,
-    )
+    weighted, k = w * r_size, x_size.shape[-1]
+    size, relative = a_size.T @ weighted, e.a_rtol[:, None]
+    if at.errors.a_atol.any():
+        # Absolute errors in the units of the scaled problem.
+        da = xp.ldexp(e.a_atol, shift - powers[None, :]) + e.a_rtol * a_size
+        ax, moved, turned = a_size @ x_size, da @ x_size, da.T @ weighted
+        columns = (w * da**2).sum(axis=0)
+    else:
+        # Multiples of the moduli of a, which fill no other memory.
+        both = a_size @ xp.concatenate([x_size, relative * x_size], axis=-1)
+        ax, moved, turned = both[:, :k], both[:, k:], relative * size
+        squares = a_size**2 if weight is None else w * a_size**2
+        columns = e.a_rtol**2 * squares.sum(axis=0)
+    terms, moved = b_size + ax, moved + db
+    found = (w * terms**2).sum(axis=0), size, (w * moved**2).sum(axis=0), columns, turned
     return Moduli(*fetch(*found))
 
 
@@ -213,7 +223,7 @@ class AddSums:
         return Sums(
             pairs.joined(backend, kind, *x.gradient, *y.gradient),
             backend.binary("add", x.image, y.image, kind=kind) if x.image.size else x.image,
-            _joined_squares(backend, kind, x.squares, y.squares),
+            joined_squares(backend, kind, x.squares, y.squares),
             Moduli(*(p + q for p, q in zip(x.moduli, y.moduli, strict=True))),
             rows=x.rows + y.rows,
             longest=max(x.longest, y.longest),
@@ -222,7 +232,7 @@ class AddSums:
         )
 
 
-def _joined_squares(
+def joined_squares(
     backend: Backend, kind: Kind, x: tuple[Block, Block], y: tuple[Block, Block]
 ) -> tuple[Block, Block]:
     """Return the sum of squares in units of their powers of four."""

@@ -17,7 +17,16 @@ from mdqr._limbs.planes import Block, namespace
 from mdqr._progress import Reporter
 from mdqr.distributed._checkpoint import Kept
 from mdqr.distributed._engines import Engine, folded
-from mdqr.distributed._rows import Chunk, ChunkError, Form, Rows, Source, chunk_of
+from mdqr.distributed._rows import (
+    Chunk,
+    ChunkError,
+    Form,
+    Rows,
+    Source,
+    chunk_of,
+    named,
+    numbered,
+)
 from mdqr.linalg._factor.qr import qr
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import Inputs
@@ -53,16 +62,55 @@ def raised(found: Any) -> Any:
     return found
 
 
+def finished(engine: Engine, function: str, source: Source, task: Any) -> Any:
+    """Return the result of a task over all chunks, or raise what its first faulty chunk raised.
+
+    Raises
+    ------
+    Exception
+        Of a chunk that Dask could not make, too: it is looked for, and named.
+    """
+    try:
+        found = engine.result(task)
+    except Exception as error:
+        if not source.delayed or type(error.__cause__).__name__ == "KilledWorker":
+            raise
+        raise _located(engine, function, source, error) from error
+    return raised(found)
+
+
+def _located(engine: Engine, function: str, source: Source, error: Exception) -> Exception:
+    """Return an exception that names the first chunk that cannot be made, else `error`."""
+    for index, item in enumerate(source.items):
+        try:
+            engine.result(engine.submit("mdqr-made", _made, handle_of(item)))
+        except Exception as found:
+            return named(function, index, found)
+    return error
+
+
+def _made(item: Any) -> None:
+    """Take a chunk that Dask has made."""
+
+
+def handle_of(item: Any) -> Any:
+    """Return a chunk as an argument: Dask sees delayed objects in lists."""
+    is_parts = isinstance(item, tuple) and item and not isinstance(item[0], Rows)
+    return list(item) if is_parts else item
+
+
 def first_fault(parts: list[Any]) -> Fault | None:
     """Return the fault of the first chunk among results."""
     faults = [part for part in parts if isinstance(part, Fault)]
     return min(faults, key=lambda fault: fault.place) if faults else None
 
 
-def loaded(function: str, index: int, item: Any, form: Form, *, sides: bool) -> Chunk | Fault:
-    """Return a chunk, or its fault."""
+def loaded(
+    function: str, index: int, item: Any, form: Form, *, sides: bool, known: bool = False
+) -> Chunk | Fault:
+    """Return a chunk, or its fault; `known` as in `chunk_of`."""
     try:
-        return chunk_of(function, index, item, form, sides=sides)
+        return chunk_of(function, index, item, form, sides=sides, known=known)
     except ChunkError as error:
         return Fault(error.index, error.made)
 
@@ -71,11 +119,14 @@ def loaded(function: str, index: int, item: Any, form: Form, *, sides: bool) -> 
 _ODD = 0x9E3779B97F4A7C15
 
 
-def check_of(chunk: Chunk) -> int:
+def check_of(chunk: Chunk, form: Form) -> int:
     """Return a number that other rows or weights would hardly have: the same for the same chunk.
 
-    It is a sum of all bits, each word times an odd number of its place, modulo ``2**64``.
+    It is 0 for chunks that do not change, else a sum of all bits, each word times an odd number of
+    its place, modulo ``2**64``.
     """
+    if not form.changes:
+        return 0
     blocks = [chunk.a, chunk.b] if chunk.weights is None else [chunk.a, chunk.b, chunk.weights]
     heads = [(block, np.ndindex(block.shape[:-2])) for block in blocks]
     sums = fetch(*(_sum_of_bits(block[at]) for block, places in heads for at in places))
@@ -92,11 +143,8 @@ def _sum_of_bits(plane: Block) -> Block:
     return (words * xp.arange(1, 2 * words.size, 2, dtype=np.int64)).sum()
 
 
-def leaf(function: str, index: int, item: Any, form: Form, sides: bool) -> Node | Fault:
+def leaf(function: str, chunk: Chunk, form: Form, sides: bool) -> Node | Fault:
     """Return R of one chunk."""
-    chunk = loaded(function, index, item, form, sides=sides)
-    if isinstance(chunk, Fault):
-        return chunk
     backend = for_block(chunk.a)
     engine = Planes(backend, form.kind)
     inputs = Inputs(form.precision, form.work, form.is_complex, [])
@@ -112,14 +160,14 @@ def leaf(function: str, index: int, item: Any, form: Form, sides: bool) -> Node 
             r = qr(inputs.wrap(a), "r", precision=form.work)
             fit = fit_of(engine, r._block, a.shape[-2], ())
     except np.linalg.LinAlgError as error:
-        return Fault(index, np.linalg.LinAlgError(f"{function}: chunk {index}: {error}"))
+        return Fault(chunk.place, named(function, chunk.place, error))
     fit.constants = constants(engine, chunk.a)
     if chunk.weights is not None:
         # The root, and products with it, have moved each entry by few eps: less than one change.
         fit.changes, fit.steps = fit.changes + 1, fit.steps + 1
     numbers = Numbers(engine, inputs, engine.zeros(data, 0, 0))
     problem = UpdatableLstsq._of(numbers, fit, is_vector=form.is_vector)
-    return Node(problem, (int(chunk.a.shape[-2]),), check_of(chunk), 0)
+    return Node(problem, (int(chunk.a.shape[-2]),), check_of(chunk, form), 0)
 
 
 def fit_of(engine: Planes, r: Block, m: int, sides: Sequence[int]) -> Fit:
@@ -180,8 +228,23 @@ def merged(parts: list[Node | Fault]) -> Node | Fault | None:
     return Node(problem, counts, reduce(add, [node.check for node in nodes]), depth)
 
 
+class _Whole:
+    """A function of a chunk whose exceptions become faults, which name the chunk."""
+
+    def __init__(self, function: str, call: Any) -> None:
+        self.function, self.call = function, call
+
+    def __call__(self, index: int, item: Any, *arguments: Any) -> Any:
+        """Return the result, or the fault."""
+        try:
+            return self.call(index, item, *arguments)
+        except Exception as error:
+            return Fault(index, named(self.function, index, error))
+
+
 def tasks(
     engine: Engine,
+    function: str,
     name: str,
     call: Any,
     source: Source,
@@ -189,21 +252,36 @@ def tasks(
     checkpoint: str | None = None,
 ) -> Iterator[Any]:
     """Submit ``call(index, item, *arguments)`` for every chunk."""
-    call = call if checkpoint is None else Kept(checkpoint, name, call)
-    for index, item in enumerate(source.items):
-        handle = list(item) if isinstance(item, tuple) and not isinstance(item[0], Rows) else item
-        yield engine.submit(f"mdqr-{name}-{index}", call, index, handle, *arguments, place=index)
+    call = _Whole(function, call if checkpoint is None else Kept(checkpoint, name, call))
+    try:
+        for index, item in numbered(function, source.items):
+            yield engine.submit(
+                f"mdqr-{name}-{index}", call, index, handle_of(item), *arguments, place=index
+            )
+    except ChunkError as error:
+        yield Fault(error.index, error.made)
 
 
 class Leaf:
     """`leaf` with the arguments that all chunks share."""
+
+    kind = Node
 
     def __init__(self, function: str, form: Form, sides: bool) -> None:
         self.function, self.form, self.sides = function, form, sides
 
     def __call__(self, index: int, item: Any) -> Node | Fault:
         """Return R of one chunk."""
-        return leaf(self.function, index, item, self.form, self.sides)
+        return self.again(None, index, item)
+
+    def again(self, found: Node | None, index: int, item: Any) -> Node | Fault:
+        """Return R of one chunk: the one that was found before if the rows are the same."""
+        chunk = loaded(self.function, index, item, self.form, sides=self.sides)
+        if isinstance(chunk, Fault):
+            return chunk
+        if found is not None and found.check == check_of(chunk, self.form):
+            return found
+        return leaf(self.function, chunk, self.form, self.sides)
 
 
 def tree(
@@ -224,7 +302,8 @@ def tree(
     numpy.linalg.LinAlgError, ValueError, TypeError
         The exception of the first unusable chunk.
     """
-    made = tasks(engine, "factor", Leaf(function, form, sides), source, checkpoint=checkpoint)
+    call = Leaf(function, form, sides)
+    made = tasks(engine, function, "factor", call, source, checkpoint=checkpoint)
     found = folded(engine, "factor", made, merged, fan_in, report=report, count=source.length)
-    node: Node = raised(engine.result(found))
+    node: Node = finished(engine, function, source, found)
     return node

@@ -17,7 +17,7 @@ from mdqr.distributed._job import Where, job_of
 from mdqr.distributed._passes import errors_of
 from mdqr.distributed._refinement import problem_of, step
 from mdqr.distributed._tree import tree
-from mdqr.linalg._shared.pairs import Pair
+from mdqr.linalg._shared import pairs
 
 PRECISIONS = [mdqr.d, mdqr.dd, mdqr.qd, mdqr.od]
 ROWS = 70
@@ -75,6 +75,15 @@ def test_limbs_are_those_of_all_rows_together(precision, n, is_complex, k):
         )
         assert (fit.info.data_digits <= one.info.data_digits + 0.1).all()
         assert (fit.info.data_digits >= one.info.data_digits - 1.5).all()
+
+
+def test_limbs_beyond_the_bits_of_the_precision_are_right():
+    """Where x is near a shorter number limbs have gaps, and hold more bits."""
+    a = mdqr.array([["1.1", 1], ["2.1", 2], ["3.1", 3]], precision=mdqr.qd)
+    b = mdqr.array(["1", 2, "3.3"], precision=mdqr.qd)
+    fit, one = md.lstsq([(a, b)]), linalg.lstsq(a, b)
+    assert mdqr.array_equal(fit.x, mdqr.array(exact(a, b), precision=mdqr.qd))
+    assert (abs(fit.x - one.x).to_numpy() <= one.info.error_bound).all()
 
 
 @pytest.mark.parametrize("precision", PRECISIONS[1:], ids=str)
@@ -175,6 +184,25 @@ def test_data_bounds_hold_for_moved_data():
     assert (worst > info.data_error_bound * 2.0**-10).all()
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_absolute_errors_of_data_are_those_of_their_size(weighted):
+    """Of entries of modulus 1 they are relative ones; tiny ones change nothing."""
+    a, b = problem(mdqr.qd, 4, 9)
+    w = [np.linspace(1, 9, ROWS)] if weighted else []
+    signs = np.sign(np.random.default_rng(2).normal(size=(ROWS, 4)))
+    for x, first, second in [
+        (signs, {"a_rtol": 1e-9}, {"a_atol": 1e-9, "a_rtol": 0.0}),
+        (a, {"a_rtol": 1e-9}, {"a_rtol": 1e-9, "a_atol": [0.0, 0.0, 0.0, 1e-200]}),
+    ]:
+        bounds = [
+            md.lstsq(cut(CUTS[3], mdqr.array(x, precision="qd"), b, *w), data_error=e).info
+            for e in (first, second)
+        ]
+        np.testing.assert_allclose(
+            bounds[0].data_error_bound, bounds[1].data_error_bound, rtol=1e-12
+        )
+
+
 def test_merging_costs_digits_by_depth_not_by_parts():
     precision = mdqr.dd
     t = mdqr.random.uniform((3000,), precision=precision, rng=0)
@@ -215,13 +243,35 @@ def test_infos_are_pickled_without_rows():
     assert mdqr.array_equal(copied.info.R, fit.info.R)
 
 
-def test_rank_by_a_tolerance():
-    a, b = problem(mdqr.qd, 4, 4)
+@pytest.mark.parametrize("options", [{}, {"weights": np.linspace(1, 2, ROWS)}], ids=["", "weights"])
+@pytest.mark.parametrize("k", [None, 2])
+def test_rank_by_a_tolerance(k, options):
+    """With residuals and statistics of all rows; without a bound, as R has errors of its own."""
+    a, b = problem(mdqr.qd, 4, 4, k=k)
+    a[:, 3] = 1
     twice = mdqr.column_stack([a, a[:, :1]])
-    fit = md.lstsq(cut(CUTS[2], twice, b), rcond=1e-40)
-    one = linalg.lstsq(twice, b, rcond=1e-40)
+    fit = md.lstsq(cut(CUTS[2], twice, b, *options.values()), rcond=1e-40)
+    one = linalg.lstsq(twice, b, rcond=1e-40, **options)
     assert fit.rank == one.rank == 4
-    assert mdqr.allclose(fit.x, one.x, rtol=1e-50)
+    both = [(fit.x, one.x), (fit.residuals.reshape(-1), one.residuals.reshape(-1))]
+    for name in ("residual_std", "r_squared", "standard_errors", "covariance"):
+        values = (getattr(x.info, name) for x in (fit, one))
+        both.append(tuple(x() if callable(x) else x for x in values))
+    for found, known in [*both, (pickle.loads(pickle.dumps(fit)).info.r_squared, both[3][1])]:
+        assert mdqr.allclose(found, known, rtol=1e-50)
+    assert np.isnan(fit.info.error_bound).all()
+    assert np.isnan(fit.info.digits).all()
+
+
+@pytest.mark.parametrize(
+    "options", [{"passes": 2}, {"method": "products"}, {"data_error": {"a_rtol": 1e-3}}], ids=str
+)
+def test_options_of_full_rank_are_refused_beside_a_tolerance(options):
+    a, b = problem(mdqr.qd, 4, 4)
+    with pytest.raises(ValueError, match=f"{next(iter(options))}=.* is for full rank"):
+        md.lstsq([(a, b)], rcond=1e-40, **options)
+    with pytest.raises(ValueError, match="rcond must be None or a finite number"):
+        md.lstsq([(a, b)], rcond="1e-40")
 
 
 @pytest.mark.parametrize("is_complex", [False, True])
@@ -277,8 +327,10 @@ def test_rows_that_change_between_passes_are_told():
 
 def test_too_few_and_dependent_rows_are_refused():
     a, b = problem(mdqr.od, 4, 3)
-    with pytest.raises(np.linalg.LinAlgError, match="3 rows in all"):
+    with pytest.raises(np.linalg.LinAlgError, match=r"3 rows in all.*rcond= finds the shortest"):
         md.lstsq([(a[:3], b[:3])])
+    shortest = md.lstsq([(a[:2], b[:2]), (a[2:3], b[2:3])], rcond=1e-100)
+    assert mdqr.allclose(shortest.x, linalg.lstsq(a[:3], b[:3], rcond=1e-100).x, rtol=1e-115)
     with pytest.raises(np.linalg.LinAlgError, match="there are no rows"):
         md.lstsq([])
     with pytest.raises(np.linalg.LinAlgError, match=r"no correct digit|singular"):
@@ -295,20 +347,6 @@ def test_progress_and_options():
     assert seen[-1] == ("pass 2", 7, 7)
 
 
-def test_batches():
-    a = mdqr.random.normal((10, 3, 3), precision=mdqr.qd, rng=0)
-    b = mdqr.random.normal((10, 3, 1), precision=mdqr.qd, rng=1)
-    for rows in (1, 4, 64):
-        found = md.map_batches(linalg.solve, a, b, rows=rows)
-        assert mdqr.array_equal(found, linalg.solve(a, b))
-    a[5] = 0
-    with pytest.raises(np.linalg.LinAlgError) as error:
-        md.map_batches(linalg.solve, a, b, rows=4)
-    assert error.value.__notes__ == ["map_batches: problems 4 to 7 of 10"]
-    kept = md.map_batches(linalg.solve, a, b, rows=4, errors="keep")
-    assert [isinstance(x, Exception) for x in kept] == [False, True, False]
-
-
 @pytest.mark.parametrize("precision", [mdqr.dd, mdqr.qd], ids=str)
 @pytest.mark.parametrize("n", [4, 20])
 def test_bounds_hold_before_the_last_rounding(precision, n):
@@ -319,7 +357,7 @@ def test_bounds_hold_before_the_last_rounding(precision, n):
         node = tree("lstsq", job.engine, job.source, job.form, 8)
         known = problem_of(node.problem._fit, "lstsq")
         x = known.scaled(known.solved.x)
-        at, nearest = Pair(x, np.zeros_like(x)), exact(a, b)
+        at, nearest = pairs.Pair(x, np.zeros_like(x)), exact(a, b)
         for number in range(2, 5):
             sums = job.pass_of(known, at, errors_of("lstsq", None, job.form), number)
             made = step(known, at, sums)
@@ -330,54 +368,3 @@ def test_bounds_hold_before_the_last_rounding(precision, n):
             found = (high + low).ravel()
             true = [float(abs(p - q)) for p, q in zip(nearest, found, strict=True)]
             assert (np.array(true) <= bound).all()
-
-
-class Stopping:
-    """Chunks that count their calls, and stop at one of them."""
-
-    def __init__(self, a, b, stop=None):
-        self.a, self.b, self.stop, self.calls = a, b, stop, 0
-
-    def __call__(self, i):
-        self.calls += 1
-        if self.calls == self.stop:
-            raise KeyboardInterrupt
-        return self.a[10 * i : 10 * i + 10], self.b[10 * i : 10 * i + 10]
-
-
-@pytest.mark.parametrize(("stop", "left"), [(6, 12), (12, 6)])
-def test_a_call_that_was_stopped_goes_on(tmp_path, stop, left):
-    """In the first pass, and in the second; the first chunk is looked at in each call."""
-    a, b = problem(mdqr.qd, 4, 3)
-    whole = md.lstsq(md.Rows(Stopping(a, b), 7))
-    with pytest.raises(KeyboardInterrupt):
-        md.lstsq(md.Rows(Stopping(a, b, stop), 7), checkpoint=tmp_path / "kept")
-    # What was being written when the power went is written again.
-    first = sorted((tmp_path / "kept").glob("factor-qd-0-*"))[0]
-    first.write_bytes(first.read_bytes()[:100])
-    rows = Stopping(a, b)
-    fit = md.lstsq(md.Rows(rows, 7), checkpoint=tmp_path / "kept")
-    assert mdqr.array_equal(fit.x, whole.x)
-    assert mdqr.array_equal(fit.info.R, whole.info.R)
-    assert rows.calls == left
-    assert not list((tmp_path / "kept").glob("*.part"))
-    with pytest.raises(ValueError, match="belongs to another call"):
-        md.factor(md.Rows(rows, 6), checkpoint=tmp_path / "kept")
-    with pytest.raises(ValueError, match="can be read again"):
-        md.factor(iter([(a, b)]), checkpoint=tmp_path / "other")
-
-
-def test_a_checkpoint_of_several_working_precisions(tmp_path):
-    a, b = problem(mdqr.dd, 36, 2)
-    parts = cut([0, 40, ROWS], a, b)
-    whole = md.lstsq(parts)
-    for _ in range(2):
-        assert mdqr.array_equal(md.lstsq(parts, checkpoint=tmp_path).x, whole.x)
-    assert list(tmp_path.glob("factor-qd-*"))
-
-
-def test_a_checkpoint_of_other_rows_is_told(tmp_path):
-    a, b = problem(mdqr.qd, 4, 3)
-    md.factor(md.Rows(Stopping(a, b), 7), checkpoint=tmp_path)
-    with pytest.raises(RuntimeError, match="not the same in pass 2"):
-        md.lstsq(md.Rows(Stopping(a * 2, b), 7), checkpoint=tmp_path)

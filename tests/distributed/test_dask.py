@@ -144,6 +144,37 @@ def test_a_cluster_gives_the_same_limbs_with_a_worker_killed(client, tmp_path, k
     assert (tmp_path / "calls").stat().st_size >= 2 + (kill_at > 0)
 
 
+def test_a_cluster_that_was_restarted_gives_the_same_limbs(client):
+    rows = md.Rows(Chunks(), 9)
+    before = md.lstsq(rows, scheduler=client)
+    client.restart()
+    after = md.lstsq(rows, scheduler=client)
+    assert mdqr.array_equal(after.x, before.x)
+    assert mdqr.array_equal(after.info.R, before.info.R)
+
+
+def test_results_on_disk_are_the_same():
+    """Each result of a task is spilled, the limbs of chunks as well."""
+    a = mdqr.random.normal((400, 6), precision=mdqr.qd, rng=0)
+    b = mdqr.random.normal((400,), precision=mdqr.qd, rng=1)
+    here = md.lstsq(md.as_dask(a, 50), md.as_dask(b, 50), scheduler="synchronous")
+    settings = {"distributed.worker.memory.target": 1e-9, "distributed.worker.memory.spill": False}
+    with (
+        dask.config.set(settings),
+        distributed.LocalCluster(
+            n_workers=1, processes=False, dashboard_address=None, memory_limit="1GiB"
+        ) as cluster,
+        distributed.Client(cluster) as own,
+    ):
+        kept = own.persist(md.as_dask(a, 50))
+        distributed.wait(kept)
+        (worker,) = cluster.workers.values()
+        assert worker.data.spilled_total.memory > a.nbytes / 2
+        there = md.lstsq(kept, md.as_dask(b, 50), scheduler=own)
+    assert mdqr.array_equal(there.x, here.x)
+    assert mdqr.array_equal(there.info.R, here.info.R)
+
+
 class Deadly(Chunks):
     """Chunk 5 kills each worker that reads it."""
 

@@ -202,6 +202,33 @@ def test_all_ranks_raise_what_one_raises():
                 assert text in str(error)
 
 
+@pytest.mark.parametrize("method", ["products", "householder"])
+@pytest.mark.parametrize("since", [1, 2, 3])
+def test_no_rank_waits_for_one_whose_chunk_fails(method, since):
+    """At the first look, in the first pass and in the second."""
+    a, b = problem(mdqr.qd)
+    calls = []
+
+    def chunk(i):
+        calls.append(i)
+        if len(calls) >= since:
+            raise KeyError("b")
+        return a, b
+
+    def call(rank, comm):
+        return md.lstsq(md.Rows(chunk, 1) if rank else [(a, b)], comm=comm, method=method)
+
+    for error in on_ranks(2, call):
+        assert type(error) is KeyError
+        assert "lstsq: rank 1: chunk 0: 'b'" in str(error)
+
+
+def test_forms_of_ranks_are_compared():
+    a, _ = problem(mdqr.qd)
+    for error in on_ranks(2, lambda i, comm: md.gram(a if i else a.astype("od"), comm=comm)):
+        assert "rank 1 have another form than those of rank 0: precision qd and od" in str(error)
+
+
 def test_what_cannot_be_is_refused():
     a, b = problem(mdqr.qd)
     for options, error, text in [

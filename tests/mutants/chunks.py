@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -178,6 +179,17 @@ def _given(precision: Precision) -> Iterator[float]:
         yield from over(np.array([float(abs(p - q)) for p, q in pairs]), info.error_bound)
 
 
+def _once(precision: Precision) -> Iterator[float]:
+    """Errors of solutions from R of a tree alone."""
+    for trial in range(_TRIALS):
+        parts, a, b, w = _problem(precision, trial)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", mdqr.PrecisionWarning)
+            found = mdqr.distributed.lstsq(parts, passes=1)
+        pairs = zip(_exact(a, b, w), found.x.to_fractions(), strict=True)
+        yield from over(np.array([float(abs(p - q)) for p, q in pairs]), found.info.error_bound)
+
+
 def _grams(precision: Precision) -> Iterator[float]:
     """Errors of Gram matrices, over what the docstring states: the second part is far below."""
     for trial in range(_TRIALS):
@@ -193,5 +205,6 @@ DRIFTED = Claims("rows in chunks, by an R that is off", _drifted)
 PROVEN = Claims("rows in chunks, by products", _proven)
 ALPHAS = Claims("distances of R by products", _alphas)
 MOVED = Claims("rows in chunks within data errors", _moved)
+ONCE = Claims("rows in chunks, after one pass", _once)
 GRAMS = Claims("Gram matrices of chunks", _grams)
 GIVEN = Claims("solutions from elsewhere, of rows in chunks", _given)

@@ -156,7 +156,6 @@ SMALLER_FILES = {
     "mdqr/linalg/_products/standard.py": "functions of one line, with their docstrings",
     "mdqr/linalg/_spectral/info.py": "what two functions return",
     "mdqr/linalg/_shared/pairs.py": "sums to twice the limbs, under solvers of any kind",
-    "mdqr/distributed/_checkpoint.py": "results in a folder, under all stages",
     "mdqr/distributed/_dask.py": "a public function, and what Dask needs of arrays",
     "mdqr/linalg/_solve/singular_values.py": "what two kinds of info share",
     "mdqr/linalg/_general/regularity.py": "a proof in integers, beside what computes in limbs",

@@ -84,7 +84,7 @@ class _Nccl:
 
     def __init__(self, comm: Any) -> None:
         self._comm, self._cupy = comm, import_module("cupy")
-        self._nccl = self._cupy.cuda.nccl
+        self._nccl = import_module("cupy.cuda.nccl")
         self.rank, self.size = int(comm.rank_id()), int(comm.size())
 
     def all_gather(self, value: bytes) -> list[bytes]:

@@ -99,7 +99,7 @@ def spread(function: str, source: Source, devices: Sequence[str]) -> Source:
         for i, item in enumerate(items)
     ]
     wait()
-    return Source(placed, len(placed))
+    return Source(placed, len(placed), held=True)
 
 
 def _moved(function: str, part: Any, device: str) -> Any:

@@ -20,13 +20,17 @@ from mdqr.distributed._files.text import Text
 from mdqr.distributed._rows import (
     Chunk,
     ChunkError,
+    Form,
     Rows,
     Source,
     chunk_of,
     form_of,
+    named,
+    numbered,
     opened,
     source,
 )
+from mdqr.linalg._shared.operands import gather
 
 _PARQUET = ".parquet"
 _STORES = (".zarr", ".h5", ".hdf5", _PARQUET)
@@ -47,19 +51,20 @@ def save_rows(
     Parameters
     ----------
     a : array_like or rows
-        As in `lstsq`. Weights are not stored.
+        As in `lstsq`, without weights.
     path : str or path
         A folder that ends in ``.zarr``, or a file that ends in ``.h5``, ``.hdf5`` or ``.parquet``;
         it must not exist. Unfinished files end in ``.part``.
     b : array_like, optional
         As in `lstsq`; without it chunks are matrices, or bring right-hand sides along.
     precision : Precision or str, optional
-        Of the numbers; by default the one of the first chunk.
+        Of the numbers in the file; by default the one of the first chunk. Chunks of fewer limbs get
+        zeros, which is exact; for more limbs than that ValueError names the chunk.
 
     Raises
     ------
-    ValueError, TypeError, numpy.linalg.LinAlgError
-        If chunks do not fit each other, or the name has another ending.
+    Exception
+        As in `lstsq`; ValueError, too, if the name has another ending.
     FileExistsError
         If the path exists.
     ImportError
@@ -102,13 +107,16 @@ def _write(
     store: Any = None
     lengths: list[int] = []
     try:
-        for index, item in enumerate(rows.items):
-            given = engine.submit("mdqr-rows", opened, item) if rows.delayed else item
-            parts = opened(engine.result(given))
+        for index, item in numbered("save_rows", rows.items):
+            parts = _parts(engine, rows, index, item)
+            if len(parts) > 2:
+                raise ValueError(
+                    f"save_rows: chunk {index} brings weights, which a file does not hold: give "
+                    "chunks (a, b), and weights as a column of b or apart"
+                )
             if store is None:
                 sides = len(parts) > 1
-                form = form_of("save_rows", parts, precision, sides=sides)
-                form = form._replace(work=max(form.work, form.precision, key=lambda p: p.limbs))
+                form = _form(parts, precision, sides=sides)
                 planes = form.kind.limbs * (1 + form.is_complex)
                 store = module.Store(part, form.n + form.right, planes)
             chunk = chunk_of("save_rows", index, parts, form, sides=sides)
@@ -127,6 +135,33 @@ def _write(
         "version": limbs.VERSION, "precision": form.work.name, "complex": form.is_complex,
         "sides": form.right, "vector": form.is_vector, "rows": lengths,
     })  # fmt: skip
+
+
+def _parts(engine: Engine, rows: Source, index: int, item: Any) -> tuple[Any, ...]:
+    """Return the parts of a chunk."""
+    try:
+        given = engine.submit("mdqr-rows", opened, item) if rows.delayed else item
+        return opened(engine.result(given))
+    except Exception as error:  # a source may raise anything
+        raise ChunkError(index, named("save_rows", index, error)) from error
+
+
+def _form(parts: tuple[Any, ...], precision: PrecisionLike | None, *, sides: bool) -> Form:
+    """Return the form of the file, whose precision is exactly the one asked for.
+
+    Raises
+    ------
+    ValueError
+        If the first chunk has more limbs.
+    """
+    form = form_of("save_rows", parts, precision, sides=sides)
+    held = gather(*parts[: 1 + sides], precision=form.precision, trimmed=False).work
+    if held > form.precision:
+        raise ValueError(
+            f"save_rows: chunk 0 has precision {held.name}, of which {form.precision.name} would "
+            f"lose digits: precision={held.name!r}"
+        )
+    return form._replace(work=form.precision, most=form.precision)
 
 
 def _values(chunk: Chunk, is_complex: bool) -> np.ndarray:
@@ -161,10 +196,13 @@ def open_rows(
         For such a file: the columns of the right-hand sides, by index or by name; all others are
         columns of a. By default no column.
     rows : int, default: 100_000
-        Lines of a chunk of a text file. In Parquet a row group is a chunk.
+        Lines of a chunk of a text file, which may be empty or comments. In Parquet a row group is a
+        chunk.
     **options : object
         For a text file, of `mdqr.loadtxt`: ``delimiter``, ``header``, ``missing``, ``decimal``,
-        ``encoding``. Fields must not hold ends of lines.
+        ``thousands``, ``comments``, ``encoding``, ``dtype``. Lines end with a newline, a carriage
+        return or both; fields must not hold these. UTF-8 may begin with a byte order mark; UTF-16,
+        UTF-32 and encodings with the line ends of ASCII are given.
 
     Returns
     -------
@@ -174,10 +212,13 @@ def open_rows(
     Raises
     ------
     ValueError
-        If the file is not of such a kind, was not finished, is damaged, or has no precision. While
-        chunks are read: if a cell is not a number; the message names file, line and column.
+        If the file is not of such a kind, was not finished, is damaged, or has no precision; if the
+        first row of a text is not of numbers, or its encoding another one. While chunks are read:
+        if a cell is not a number; the message names file, line and column.
+    TypeError, LookupError
+        If an option is another one, or the encoding is unknown.
     OSError
-        If it cannot be read.
+        If it cannot be read, or a text has been cut off since.
     ImportError
         If zarr, h5py or pyarrow is missing.
 

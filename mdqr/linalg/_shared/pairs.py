@@ -47,12 +47,16 @@ def rounded_sum(backend: Backend, kind: Kind, *blocks: Block) -> Block:
 def less_product(
     backend: Backend, kind: Kind, c: Block | None, a: Block, x: Pair, *, adjoint: bool = False
 ) -> Pair:
-    """Return ``c - a x``, with `adjoint` for the conjugate transpose of `a`."""
+    """Return ``c - a x``, with `adjoint` for the conjugate transpose of `a`.
+
+    The low part of x is None for zeros.
+    """
     a = a.swapaxes(-1, -2) if adjoint else a
     terms = [] if c is None else [(1, c)]
     high = backend.residual(terms, a, x.high, conj_a=adjoint, kind=kind)
     low = backend.residual([*terms, (-1, high)], a, x.high, conj_a=adjoint, kind=kind)
-    low = backend.residual([(1, low)], a, x.low, conj_a=adjoint, kind=kind)
+    if x.low is not None:
+        low = backend.residual([(1, low)], a, x.low, conj_a=adjoint, kind=kind)
     # Where `c - a x` is small, what the low part of x adds is no longer small beside the high part.
     return joined(backend, kind, high, low)
 

@@ -47,11 +47,11 @@ class Solved(NamedTuple):
     powers: Block
 
 
-def solve(fit: Fit, function: str, checks: Checks) -> Solved:
-    """Solve, once all checks hold."""
+def solve(fit: Fit, function: str, checks: Checks, *, regular: bool = False) -> Solved:
+    """Solve, once all checks hold; `regular` if R is known to be."""
     engine = fit.engine
     found, r, alpha = triangle(fit, function, checks)
-    if not _is_regular(fit, r, checks):
+    if not regular and not _is_regular(fit, r, checks):
         require_digits(checks, function, condition_of(found), fit.n, engine.eps)
     b = engine.to_block(fit.r[..., : fit.n, fit.n :])
     undo = alpha, engine.backend.xp.zeros(b.shape[-1], dtype=np.int64)
@@ -216,7 +216,7 @@ class UpdatableLstsqInfo(Statistics[Any]):
             -solved.powers,
             _known_squares(fit, self._residuals),
             xp.asarray([float(fit.m - fit.n)]),
-            partial(total, fit, solved, self._residuals),
+            partial(total, fit, solved.r, self._residuals),
             wrap,
             self._vector,
         )
@@ -367,10 +367,10 @@ def _in_units(found: _Found, fit: Fit, solved: Solved, numbers: Numbers) -> tupl
     return xp.where(xp.isnan(bound), xp.inf, bound), relative
 
 
-def total(fit: Fit, solved: Solved, residuals: tuple[Block, Block]) -> tuple[Block, Block, Block]:
+def total(fit: Fit, r: Block, residuals: tuple[Block, Block]) -> tuple[Block, Block, Block]:
     """Return the sums of squares of b, about its mean where a column of a is constant.
 
-    Its part along that column is taken out of ``Q^H b``.
+    Its part along that column is taken out of ``Q^H b``; columns of R may be scaled.
     """
     engine, n, xp = fit.engine, fit.n, fit.engine.backend.xp
     field = engine.kind.is_complex
@@ -384,7 +384,7 @@ def total(fit: Fit, solved: Solved, residuals: tuple[Block, Block]) -> tuple[Blo
         (flags,) = Checks().settle(known.same & (engine.magnitudes(known.first)[0] > 0))
         if flags.any():
             j = int(flags.argmax())
-            column = engine.from_block(solved.r[..., j : j + 1])
+            column = engine.from_block(r[..., j : j + 1])
             products = (adjoint_multiply(engine, column, x) for x in (c, column))
             along, length = (engine.to_block(x) for x in products)
             coefficient = engine.backend.binary("divide", along, length, kind=engine.kind)

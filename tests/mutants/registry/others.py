@@ -29,6 +29,7 @@ CHUNKS = (
     Mutant(_CHUNKS + "_refinement:data_bound", (chunks.MOVED,)),
     Mutant(_CHUNKS + "_products:alpha_of", (chunks.ALPHAS,), precisions=("d", "dd", "od")),
     Mutant(_CHUNKS + "_info:rounded", (chunks.GIVEN,), "bound"),
+    Mutant(_CHUNKS + "_passes:_after_one", (chunks.ONCE,), "bound", precisions=("dd", "qd")),
     Mutant("mutants.chunks:OF_GRAM", (chunks.GRAMS,), precisions=NOT_OD),
 )
 # Terms in eps**2, beside which distances of R and roundings of x are larger.

@@ -132,6 +132,8 @@ class Planes(Engine):
 
     def inverse(self, triangle: Block) -> Block:
         """Return the inverses of triangles of one limb."""
+        if triangle.ndim == 2 and not isinstance(triangle, np.ndarray):
+            return self.backend.invert_triangle(triangle)
         # No LAPACK: its threads and those of the kernels would wait for each other's.
         xp, kind = self.backend.xp, Kind(1, self.kind.is_complex)
         one = xp.broadcast_to(xp.eye(int(triangle.shape[-1]), dtype=triangle.dtype), triangle.shape)

@@ -6,7 +6,11 @@ from dataclasses import dataclass
 
 from mdqr._backend.blocks import reflections
 from mdqr._limbs.planes import Block, diagonal
+from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._update.arithmetic.engine import Engine, Reflections
+
+# Rows that are compared before all others.
+_FEW = 64
 
 
 def apply_left(engine: Engine, factors: Reflections, x: Block) -> None:
@@ -136,7 +140,10 @@ def constants(engine: Engine, rows: Block) -> Constants | None:
     if not rows.shape[-2]:
         return None
     same = engine.backend.xp.ones(int(rows.shape[-1]), dtype=bool)
-    return Constants(rows[..., :1, :].copy(), same).with_rows(engine, rows)
+    found = Constants(rows[..., :1, :].copy(), same).with_rows(engine, rows[..., :_FEW, :])
+    # A few rows often show that no column is.
+    is_known = rows.shape[-2] <= _FEW or not fetch(found.same.any())[0]
+    return found if is_known else found.with_rows(engine, rows)
 
 
 def inserted(engine: Engine, x: Block | None, more: Block, k: int, axis: int = -1) -> Block | None:

@@ -1,0 +1,128 @@
+"""Rows in chunks on GPUs: limbs of one process, with several GPUs and by NCCL."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import gpu_cases as cases
+import gpu_rank
+import numpy as np
+import pytest
+
+import mdqr
+from mdqr import distributed as md
+from mdqr.distributed._rows import Chunk, form_of
+from mdqr.distributed._tree import check_of
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture(scope="module")
+def count(cupy):
+    """Return the number of GPUs, two at least."""
+    found = cupy.cuda.runtime.getDeviceCount()
+    if found < 2:
+        pytest.skip("needs two GPUs")
+    return found
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_check_of_a_chunk_is_that_of_the_host(precision, dtype, weighted, rng):
+    a, b = (cases.array(rng, precision, shape, dtype) for shape in ((70, 5), (70, 2)))
+    w = cases.array(rng, precision, (70,), float) if weighted else None
+    form = form_of("lstsq", (a, b), None, sides=True)
+    # A transposed matrix, and a slice, have other strides.
+    for x in (a, a.T[:, :5], a[:, ::2], a[:0]):
+        blocks = [None if y is None else y._block for y in (x, b, w)]
+        there = [None if y is None else cases.to_device(y)._block for y in (x, b, w)]
+        assert check_of(Chunk(3, *there), form) == check_of(Chunk(3, *blocks), form)
+        blocks[1] = np.nextafter(b._block, np.inf)
+        assert check_of(Chunk(3, *there), form) != check_of(Chunk(3, *blocks), form)
+
+
+@pytest.mark.parametrize("method", gpu_rank.METHODS)
+def test_rows_that_change_between_passes_are_seen(method):
+    a, b = map(cases.to_device, gpu_rank.problem(mdqr.qd, float))
+    calls = []
+
+    def chunk(i):
+        calls.append(i)
+        part = slice(100 * i, 100 * i + 100)
+        return (a[part], b[part]) if len(calls) < 5 else (a[part][::-1], b[part][::-1])
+
+    with pytest.raises(RuntimeError, match="not the same in pass"):
+        md.lstsq(md.Rows(chunk, 3), method=method)
+
+
+@pytest.fixture(scope="module")
+def on_two(count):
+    """Return the answers of several devices of this process, with the chunks of the ranks."""
+    names = [f"cuda:{i}" for i in range(count)]
+
+    def parts(precision, dtype):
+        whole = gpu_rank.problem(precision, dtype)
+        return [
+            tuple(x[rows].to_device(name) for x in whole)
+            for rows, name in zip(gpu_rank.rows_of(count), names, strict=True)
+        ]
+
+    return gpu_rank.answers(
+        lambda p, t, method: md.lstsq(parts(p, t), devices=names, method=method),
+        lambda p, t, method: md.qr([a for a, _ in parts(p, t)], "r", devices=names, method=method),
+        lambda p, t: md.gram([a for a, _ in parts(p, t)], devices=names),
+    )
+
+
+def require_same(found, known):
+    for one, other in zip(found, known, strict=True):
+        for x, y in zip(one, other, strict=True):
+            np.testing.assert_array_equal(x, y)
+
+
+def test_devices_give_the_limbs_of_the_host(on_two, count, host):
+    def parts(precision, dtype):
+        whole = gpu_rank.problem(precision, dtype)
+        return [tuple(x[rows] for x in whole) for rows in gpu_rank.rows_of(count)]
+
+    def solve(precision, dtype, method):
+        return md.lstsq(parts(precision, dtype), method=method)
+
+    found = iter(on_two)
+    for precision, dtype in gpu_rank.CASES:
+        for method in gpu_rank.METHODS:
+            x, r, bound, digits, used = next(found)
+            one = solve(precision, dtype, method)
+            assert used == one.info.method
+            np.testing.assert_array_equal(digits, precision.digits)
+            # Eight limbs may hold more than 424 bits.
+            difference = mdqr.from_limbs(x, dtype=dtype) - one.x
+            assert (np.abs(difference.to_numpy()) <= bound + one.info.error_bound).all()
+            assert precision is mdqr.od or not difference.to_numpy().any()
+            if method == "products" and precision is not mdqr.od:
+                known = md.qr([a for a, _ in parts(precision, dtype)], "r", method=method)
+                np.testing.assert_array_equal(r, known.limbs)
+        known = md.gram([a for a, _ in parts(precision, dtype)])
+        np.testing.assert_array_equal(next(found)[0], known.limbs)
+
+
+def test_ranks_by_nccl_give_the_limbs_of_one_process(on_two, count, tmp_path):
+    pytest.importorskip("cupy.cuda.nccl", exc_type=ImportError)
+    program = [sys.executable, gpu_rank.__file__, str(tmp_path), str(count)]
+    ranks = [
+        subprocess.Popen([*program, str(i)], stderr=subprocess.PIPE, text=True)
+        for i in range(count)
+    ]
+    try:
+        for rank in ranks:
+            _, text = rank.communicate(timeout=200)
+            assert rank.returncode == 0, text
+    finally:
+        for rank in ranks:
+            rank.kill()
+    for i in range(count):
+        *found, message = pickle.loads(Path(tmp_path / f"rank-{i}").read_bytes())
+        require_same(found, on_two)
+        assert f"rank {count - 1}: chunk 0: the entry in row 3, column 4 of a" in message
