@@ -19,6 +19,7 @@ from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.refine.pace import Digits, Pace
 from mdqr.linalg._factor.refine.products import (
+    Difference,
     Patterns,
     bits_of_entries,
     block_of,
@@ -71,18 +72,22 @@ def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Block | None
         sweeps, pace = Sweeps.of(backend, a, kind, 0), Pace(kind)
         if sweeps is None:
             return None
-        c, full = sweeps.start(), bits_of_entries(kind)
+        c, full, near = sweeps.start(), bits_of_entries(kind), (n + 8) * eps
         for _ in range(_MOST_SWEEPS):
-            is_last, found = pace.is_last, sweeps.changed(c, pace.digits)
-            is_seen = pace.take(found.squares[1:2], found.words)
+            is_last, is_asked_first = pace.is_last, pace.expected <= near
+            rest = sweeps.difference(c, pace.digits)
+            served = partial(is_within, backend, rest, kind=kind, bits=full, shape="cholesky")
+            if is_last and is_asked_first and served(bound):
+                return c
+            found = sweeps.change(rest)
+            is_seen = pace.take(found.squares[1:2], rest.words)
             if is_seen is None:
                 return None
-            if is_last and (pace.size <= _NEAR * eps or not pace.gains):
-                # The last sweep may leave less than another one would be worth.
-                most = min(bound, (n + 8) * eps) if pace.gains else bound
-                pair = found.r, found.r
-                if is_within(backend, found.e, *pair, most, kind, full, shape="gram"):
-                    return c
+            is_small = pace.size <= _NEAR * eps or not pace.gains
+            # The last sweep may leave less than another one would be worth.
+            most = min(bound, near) if pace.gains else bound
+            if is_last and is_small and not is_asked_first and served(most):
+                return c
             if is_seen and not pace.gains:
                 return None
             c = sweeps.corrected(c, found)
@@ -90,11 +95,9 @@ def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Block | None
 
 
 class Changed(NamedTuple):
-    """E, the change of R and its leading limbs in float64, squares of norms, words of E."""
+    """The change of R, squares of norms, words of E."""
 
-    e: Block
     change: Block
-    r: Block
     squares: Block
     words: Block
 
@@ -141,23 +144,29 @@ class Sweeps:
         block = block_of(self.first, self.low)
         return planes.widen(block, self.kind.is_complex, self.kind.limbs)
 
-    def changed(self, r: Block, digits: Digits | None = None) -> Changed:
-        """Return the correction of R, from a difference of so many digits.
+    def changed(self, r: Block) -> Changed:
+        """Return the correction of R by all bits that its entries take; S can be bounded."""
+        rest = self.difference(r, Digits(bits_of_entries(self.kind), self.kind))
+        return self.change(rest, is_bounded=True)
 
-        By default it has the bits that entries of R take, and S can be bounded.
-        """
-        backend, low, field = self.backend, self.low, self.kind.is_complex
-        bits, high = digits or Digits(bits_of_entries(self.kind), self.kind)
+    def difference(self, r: Block, digits: Digits) -> Difference:
+        """Return E, of so many digits."""
+        backend, field, (bits, high) = self.backend, self.kind.is_complex, digits
         gram, r = (planes.first_limbs(x, field, high.limbs) for x in (self.gram, r))
-        options: dict[str, Any] = {"kind": high, "conj_a": True, "shape": "gram", "bits": bits}
+        options: dict[str, Any] = {"kind": high, "conj_a": True, "shape": "cholesky", "bits": bits}
         e, words = unseen(backend, r.swapaxes(-1, -2), r, c=gram, **options)
-        first = to_native(backend.xp, r, field)
-        operands = held(backend, e, low), self.inverse, first
-        # A bound of S is worth its products only where it counts.
-        work = partial(_corrections, is_bounded=digits is None)
-        key = "sweep of Cholesky", field, digits is None
-        e, change, squares = backend.recorded(key, operands, work)
-        return Changed(e, change, first, squares, words)
+        e = held(backend, e, self.low)
+        if field:
+            planes.diagonal(e).imag = 0.0
+        return Difference(e, (to_native(backend.xp, r, field),), words)
+
+    def change(self, rest: Difference, *, is_bounded: bool = False) -> Changed:
+        """Return the correction of R; a bound of S is worth its products only where it counts."""
+        work = partial(_corrections, is_bounded=is_bounded)
+        key = "sweep of Cholesky", self.kind.is_complex, is_bounded
+        operands = rest.e, self.inverse, *rest.factors
+        change, squares = self.backend.recorded(key, operands, work)
+        return Changed(change, squares, rest.words)
 
     def bound(self, found: Changed) -> float:
         """Return a bound of S, infinite where numbers are out of range; it is waited for."""
@@ -188,7 +197,7 @@ class Sweeps:
 def _corrections(
     backend: Backend, e: Block, x: Block, r: Block, *, is_bounded: bool
 ) -> list[Block]:
-    """Return all of E, of which the upper part is given, the change of R, and squares of norms.
+    """Return the change of R and squares of norms, from E, of which the upper part is given.
 
     The norms are of E, F, at most twice as large, ``I - X R``, X and R; without a bound of S only
     the second one is finite.
@@ -197,8 +206,8 @@ def _corrections(
     patterns = Patterns.of(backend, len(r), low.is_complex)
     e = with_adjoint(backend, patterns.half_upper(backend, e.copy(), low), low)
     f = times(backend, e, x, kind=low, shape="triangular")
-    # Entries below the diagonal are not wanted, and terms beyond the rows are zeros.
-    f = times(backend, x.swapaxes(-1, -2), f, kind=low, conj_a=True, shape="triangles")
+    # Entries below the diagonal are not wanted.
+    f = times(backend, x.swapaxes(-1, -2), f, kind=low, conj_a=True, shape="cholesky")
     t = patterns.half_upper(backend, f, low)
     squares = backend.xp.full(5, np.inf)
     # norm(F)^2 is at most 4 norm(T)^2.
@@ -208,4 +217,4 @@ def _corrections(
         stale = times(backend, x, r, kind=low, c=one, shape="triangles")
         for place, each in ((0, e), (2, stale), (3, x), (4, r)):
             square_of_norm(backend, each, low, squares[place, ...])
-    return [e, times(backend, t, r, kind=low, shape="triangles"), squares]
+    return [times(backend, t, r, kind=low, shape="triangles"), squares]

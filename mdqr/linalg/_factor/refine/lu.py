@@ -7,6 +7,7 @@ adds 53 bits less the bits of the condition. P belongs to the float64 factors.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.refine.pace import Digits, Pace
 from mdqr.linalg._factor.refine.products import (
+    Difference,
     bits_of_entries,
     block_of,
     eps_of,
@@ -68,15 +70,18 @@ def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Factored | N
         lower, upper = run.start()
         pace, bits = Pace(kind), bits_of_entries(kind)
         for _ in range(_MOST_SWEEPS):
-            is_last, found = pace.is_last, run.measured(lower, upper, pace.digits)
-            is_seen = pace.take(found.square, found.words)
+            is_last, is_asked_first = pace.is_last, pace.expected <= n * eps_of(kind)
+            rest = run.difference(lower, upper, pace.digits)
+            served = partial(is_within, backend, rest, bound, kind=kind, bits=bits, shape="factors")
+            if is_last and is_asked_first and served():
+                return Factored(_joined(xp, lower, upper), swaps)
+            found = run.changes(rest)
+            is_seen = pace.take(found.square, rest.words)
             if is_seen is None:
                 return None
-            if is_last and (pace.size <= _NEAR * eps_of(kind) or not pace.gains):
-                # Of the factors as they are: they may have entries where floats have zeros.
-                left, right = (to_native(xp, part, field) for part in (lower, upper))
-                if is_within(backend, found.e, left, right, bound, kind, bits):
-                    return Factored(_joined(xp, lower, upper), swaps)
+            is_small = pace.size <= _NEAR * eps_of(kind) or not pace.gains
+            if is_last and is_small and not is_asked_first and served():
+                return Factored(_joined(xp, lower, upper), swaps)
             if is_seen and not pace.gains:
                 return None
             lower, upper = run.corrected(lower, upper, found)
@@ -88,14 +93,12 @@ def _joined(xp: Block, lower: Block, upper: Block) -> Block:
     return xp.where(xp.tri(lower.shape[-1], k=-1, dtype=bool), lower, upper)
 
 
-class _Measured(NamedTuple):
-    """E, the changes of L and U in float64, the square of the norm of F, and words of E."""
+class _Changes(NamedTuple):
+    """The changes of L and U in float64, and the square of the norm of F."""
 
-    e: Block
     lower: Block
     upper: Block
     square: Block
-    words: Block
 
 
 class _Sweeps:
@@ -119,18 +122,23 @@ class _Sweeps:
         )
         return lower, upper
 
-    def measured(self, lower: Block, upper: Block, digits: Digits) -> _Measured:
-        """Return E, of so many digits, and corrections."""
+    def difference(self, lower: Block, upper: Block, digits: Digits) -> Difference:
+        """Return E, of so many digits."""
         backend, (bits, kind), field = self.backend, digits, self.kind.is_complex
         a, left, right = (planes.first_limbs(x, field, kind.limbs) for x in (self.a, lower, upper))
         options: dict[str, Any] = {"kind": kind, "bits": bits, "shape": "factors"}
         found, words = unseen(backend, left, right, c=a, **options)
-        e = to_native(backend.xp, found, field)
-        parts = e, self.x, self.y, self.lower, self.upper
-        *changes, square = backend.recorded(("sweep of LU", field), parts, _corrections)
-        return _Measured(e, changes[0], changes[1], square, words)
+        # Of the factors as they are: they may have entries where floats have zeros.
+        e, *factors = (to_native(backend.xp, x, field) for x in (found, left, right))
+        return Difference(e, tuple(factors), words)
 
-    def corrected(self, lower: Block, upper: Block, found: _Measured) -> tuple[Block, Block]:
+    def changes(self, rest: Difference) -> _Changes:
+        """Return corrections of L and U."""
+        parts = rest.e, self.x, self.y, self.lower, self.upper
+        key = "sweep of LU", self.kind.is_complex
+        return _Changes(*self.backend.recorded(key, parts, _corrections))
+
+    def corrected(self, lower: Block, upper: Block, found: _Changes) -> tuple[Block, Block]:
         """Return factors corrected to first order."""
         left, right = (
             self.backend.binary("add", whole, block_of(change, self.low), kind=self.kind)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, isfinite, log2
+from math import ceil, inf, isfinite, log2
 from typing import NamedTuple
 
 import numpy as np
@@ -70,6 +70,11 @@ class Pace:
     def digits(self) -> Digits:
         """The digits of the next difference."""
         return digits_of_sweep(self._before, self._kind)
+
+    @property
+    def expected(self) -> float:
+        """The norm of F that the next sweep is expected to find; infinite before two are seen."""
+        return self._rate * self._before if self._seen >= _SEEN else inf
 
     @property
     def is_last(self) -> bool:
