@@ -17,7 +17,7 @@ from mdqr.linalg import cholesky, lu_factor
 from mdqr.linalg._factor import cholesky as by_rows
 from mdqr.linalg._factor import lu as by_columns
 from mdqr.linalg._factor.refine import cholesky as refined_cholesky
-from mdqr.linalg._factor.refine import lu, products
+from mdqr.linalg._factor.refine import lu, pace, products
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.operands import gather
 from mdqr.testing import assert_same_bits
@@ -123,11 +123,13 @@ def test_panels_of_triangles(served, multiple, dtype, monkeypatch, rng):
 
 
 @pytest.mark.parametrize(
-    ("module", "sweeps", "change"),
-    [(by_columns, lu._Sweeps, "changes"), (by_rows, refined_cholesky.Sweeps, "change")],
+    ("module", "sweeps"), [(by_columns, lu._Sweeps), (by_rows, refined_cholesky.Sweeps)]
 )
-def test_the_last_sweep_corrects_nothing(module, sweeps, change, monkeypatch, rng):
+@pytest.mark.parametrize("is_planned", [False, True])
+def test_the_last_sweep_corrects_nothing(module, sweeps, is_planned, monkeypatch, rng):
     """What it is expected to find is below the bound: its difference tells."""
+    if not is_planned:
+        monkeypatch.setattr(pace, "_LEAST_GAIN", 100)
     calls = []
 
     def seen(name, call):
@@ -137,12 +139,12 @@ def test_the_last_sweep_corrects_nothing(module, sweeps, change, monkeypatch, rn
 
         return run
 
-    for name in ("difference", change):
+    for name in ("difference", "change"):
         monkeypatch.setattr(sweeps, name, seen(name, getattr(sweeps, name)))
     inputs = gather(definite(12, mdqr.od, float, rng), precision=None)
     bound = by_columns.error_of(12) * mdqr.od.eps
     assert module.refine.factor(inputs.backend, inputs.blocks[0], inputs.kind, bound) is not None
-    assert calls == ["difference", change] * (len(calls) // 2) + ["difference"]
+    assert calls == ["difference", "change"] * (len(calls) // 2) + ["difference"]
 
 
 def test_over_arrays_of_a_device(served, monkeypatch, multiple, dtype, rng):

@@ -258,18 +258,26 @@ def is_within(
     Of a difference in so many bits: the shape is "factors", or "cholesky" where x is the adjoint of
     y, and then the upper triangle counts.
     """
+    good = within(backend, rest, bound, kind=kind, bits=bits, shape=shape)
+    is_good, words = fetch(good, rest.words)
+    return bool(is_good) and is_within_range(words)
+
+
+def within(
+    backend: Backend, rest: Difference, bound: float, *, kind: Kind, bits: int, shape: Shape
+) -> Block:
+    """Return `is_within`, a 0-d bool, unless numbers are out of range."""
     unit = (4.0 * 2.0**-bits) * (1 + (rest.e.dtype.kind == "c"))
     key = "errors of entries", shape, bound, unit, kind
     work = partial(_within, bound=bound - 8.0 * eps_of(kind), unit=unit, shape=shape)
     (good,) = backend.recorded(key, (rest.e, *rest.factors), work)
-    is_good, words = fetch(good, rest.words)
-    return bool(is_good) and is_within_range(words)
+    return good
 
 
 def _within(
     backend: Backend, e: Block, *factors: Block, bound: float, unit: float, shape: Shape
 ) -> list[Block]:
-    """Return `is_within`, a 0-d bool, for an error of `unit` times the largest ones."""
+    """Return `within`, for an error of `unit` times the largest ones."""
     xp = backend.xp
     error, size, *others = map(abs, (e, *factors))
     other = others[0] if others else size
