@@ -382,6 +382,13 @@ class HostBackend(Balance, ExactProducts, Paths, SeriesOrders):
         except np.linalg.LinAlgError:
             return np.full_like(r, np.nan)
 
+    def cholesky_floats(self, a: NDArray[Any]) -> NDArray[Any]:
+        """Return the Cholesky factor of a float64 or complex128 matrix."""
+        try:
+            return np.asarray(np.linalg.cholesky(np.triu(a).conj().T)).conj().T.copy()
+        except np.linalg.LinAlgError:
+            return np.full_like(a, np.nan)
+
     def lu_floats(self, a: NDArray[Any]) -> FloatFactors:
         """Return L and U of a float64 or complex128 matrix."""
         is_complex, n = a.dtype.kind == "c", len(a)

@@ -68,8 +68,6 @@ def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Block | None
         return None
     with np.errstate(all="ignore"):
         sweeps = Sweeps.of(backend, a, kind, 0)
-        if sweeps is None:
-            return None
         found = factors_of(backend, sweeps, bound, min(bound, (n + 8) * eps_of(kind)))
     return None if found is None else found[0]
 
@@ -106,18 +104,13 @@ class Sweeps:
         self.fine = (3.5 + 2.0 * runs) * 3.5 * eps_of(kind)
 
     @classmethod
-    def of(cls, backend: Backend, gram: Block, kind: Kind, runs: int) -> Sweeps | None:
-        """Return sweeps from the float64 factor; None without one."""
-        patterns = Patterns.of(backend, int(gram.shape[-1]), kind.is_complex)
-        low = Kind(1, kind.is_complex)
-        first = held(backend, gram, low)
-        first = with_adjoint(backend, patterns.half_upper(backend, first.copy(), low), low)
-        try:
-            lower = backend.xp.linalg.cholesky(first)
-        except np.linalg.LinAlgError:
-            return None
-        r = backend.xp.ascontiguousarray(lower.conj().swapaxes(-1, -2))
-        return cls(backend, kind, gram, r, backend.invert_triangle(r), runs)
+    def of(cls, backend: Backend, gram: Block, kind: Kind, runs: int) -> Sweeps:
+        """Return sweeps from the float64 factor; they find NaN without one."""
+        xp, first = backend.xp, held(backend, gram, Kind(1, kind.is_complex))
+        r = backend.cholesky_floats(first)
+        # Products take finite numbers.
+        finite = xp.where(xp.isfinite(r), r, 0.0)
+        return cls(backend, kind, gram, finite, backend.invert_triangle(r), runs)
 
     @property
     def operands(self) -> list[Block]:

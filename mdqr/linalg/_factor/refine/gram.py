@@ -87,8 +87,6 @@ def factor_of(
     n, eps = int(gram.shape[-1]), eps_of(kind)
     with np.errstate(all="ignore"):
         sweeps = Sweeps.of(backend, gram, wide_kind(kind), runs=runs)
-        if sweeps is None:
-            return None
         (r,), best, before = sweeps.start(), None, inf
         for done in range(1, _MOST_SWEEPS + 1):
             found = sweeps.changed(r)
