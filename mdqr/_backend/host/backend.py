@@ -385,7 +385,7 @@ class HostBackend(Balance, ExactProducts, Paths, SeriesOrders):
     def cholesky_floats(self, a: NDArray[Any]) -> NDArray[Any]:
         """Return the Cholesky factor of a float64 or complex128 matrix."""
         try:
-            return np.asarray(np.linalg.cholesky(np.triu(a).conj().T)).conj().T.copy()
+            return np.asarray(np.linalg.cholesky(a.conj().T)).conj().T.copy()
         except np.linalg.LinAlgError:
             return np.full_like(a, np.nan)
 

@@ -36,7 +36,7 @@ from mdqr.linalg._inverse.approximate_inverse import (
 from mdqr.linalg._inverse.split import Halves
 from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared import tuning
-from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.operands import precision_for
 
 # What is left is multiplied by at most this in each step.
@@ -65,6 +65,8 @@ _MOST_ROUNDS = PRECISIONS[-1].limbs + 4
 # X is improved from the Gram matrix of A X where that shows less than this, until steps gain so
 # many bits.
 _NEAR, _GAIN = 0.5, 33.0
+# Of ``I - X A`` before a step whose square it leaves: LU leaves about as much.
+_GRAM_LEFT = 2.0**-16
 # Triangles of at most this order are inverted by the library.
 _LEAF = 64
 _COUNTS = tuple(precision.limbs for precision in PRECISIONS)
@@ -307,9 +309,31 @@ def _inverse(operand: Operand, p: Block, checks: Checks, *, shifts: bool = False
 def float_inverse(backend: Backend, a: Block) -> Block:
     """Return inverses of square float64 matrices, not finite for singular ones."""
     n, shape = a.shape[-1], a.shape
-    if a.size == n * n and tuning.factored_inverses_are_faster(backend, n):
-        return backend.invert_floats(a.reshape(n, n)).reshape(shape)
-    return _or_nan(backend.xp, backend.xp.linalg.inv, a)
+    if a.size != n * n or not tuning.factored_inverses_are_faster(backend, n):
+        return _or_nan(backend.xp, backend.xp.linalg.inv, a)
+    a, found = a.reshape(n, n), None
+    if tuning.gram_inverses_are_faster(backend, n):
+        found = _by_gram(backend, a)
+    return (backend.invert_floats(a) if found is None else found).reshape(shape)
+
+
+def _by_gram(backend: Backend, a: Block) -> Block | None:
+    """Return the inverse of a square float64 matrix by its Gram matrix, and a step of Newton.
+
+    None where the square of what Cholesky's factor leaves is more than LU leaves.
+    """
+    (gram,) = backend.recorded(("gram", a.dtype.char), (a,), _gram)
+    y = backend.invert_triangle(backend.cholesky_floats(gram))
+    found, size = backend.recorded(("inverse by Gram", a.dtype.char), (a, y), _improved)
+    return found if fetch(size)[0] <= _GRAM_LEFT else None
+
+
+def _improved(backend: Backend, a: Block, y: Block) -> list[Block]:
+    """Return ``X + (I - X A) X`` for ``X = Y (A Y)^H``, and the norm of ``I - X A``."""
+    multiplied = partial(split.multiplied, backend)
+    x = multiplied(y, turned(multiplied(a, y)))
+    rest = backend.xp.eye(len(a)) - multiplied(x, a)
+    return [x + multiplied(rest, x), (backend.xp.abs(rest) ** 2).sum() ** 0.5]
 
 
 def float_inverse_of_r(backend: Backend, a: Block) -> Block | None:
