@@ -1,7 +1,7 @@
 """Sweeps that correct float64 factors until their errors are within a bound of each entry.
 
-The first sweep tells how many more there have to be, and their bits. They are one piece
-of work: a device is waited for once before and once behind it, and may record it. Where errors are
+The first two sweeps tell how many more there have to be, and their bits. These are one piece of
+work, as the two are: a device is waited for behind each, and may record it. Where errors are
 larger than the bound then, further sweeps follow one by one.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from mdqr._backend.protocol import Backend
 from mdqr._limbs.planes import Block, Kind
-from mdqr.linalg._factor.refine.pace import Digits, Pace
+from mdqr.linalg._factor.refine.pace import Digits, Pace, digits_of_sweep
 from mdqr.linalg._factor.refine.products import (
     Difference,
     bits_of_entries,
@@ -30,6 +30,8 @@ Factors = tuple[Block, ...]
 _MOST_SWEEPS = 24
 # Of F, in eps: below, errors may be within the bounds of entries.
 _NEAR = 2.0**20
+# Of F behind the first sweep, as far as the bits of the second are concerned.
+_SECOND = 2.0**-40
 
 
 class Change(NamedTuple):
@@ -132,32 +134,46 @@ class _Planned(NamedTuple):
 
 
 def _planned(backend: Backend, run: Run, pace: Pace, bound: float) -> _Planned | None:
-    """Return factors after all sweeps that there should be, or after one of few bits.
+    """Return factors after all sweeps that there should be, or after the first ones.
 
     None if numbers were out of range, or sweeps gain little.
     """
-    operands, first = run.operands, partial(_first, run=run, digits=pace.digits)
-    key: tuple[Hashable, ...] = "first sweep", run.shape, run.kind, pace.digits
-    *changes, square, words = backend.recorded(key, operands, first)
-    if pace.take(square, words) is None or not pace.gains:
-        return None
+    operands, digits = run.operands, (pace.digits, digits_of_sweep(_SECOND, run.kind))
+    key: tuple[Hashable, ...] = "first sweeps", run.shape, run.kind
+    first = partial(_first, run=run, digits=digits)
+    squares, *words, known = _split(backend.recorded(key, operands, first), 3)
+    for place in (0, 1):
+        if pace.take(squares[place : place + 1], words[place]) is None or not pace.gains:
+            return None
     plan = pace.plan(int(operands[0].shape[-1]))
     if plan is None:
-        return _Planned(run.corrected(run.start(), tuple(changes)), False)
+        half = len(known) // 2
+        return _Planned(run.corrected(tuple(known[:half]), tuple(known[half:])), False)
     work = partial(_rest, run=run, plan=plan, bound=bound, count=len(operands))
     key = "planned sweeps", run.shape, run.kind, plan, bound
-    *factors, good, words = backend.recorded(key, [*operands, *changes], work)
+    good, last, factors = _split(backend.recorded(key, [*operands, *known], work), 2)
     pace.pass_planned()
-    is_good, seen = fetch(good, words)
+    is_good, seen = fetch(good, last)
     return _Planned(tuple(factors), bool(is_good) and is_within_range(seen))
 
 
-def _first(backend: Backend, *operands: Block, run: Run, digits: Digits) -> list[Block]:
-    """Return changes of the float64 factors, the square of the norm of F, and words."""
-    again = run.again(backend, *operands)
-    rest = again.difference(again.start(), digits)
-    change = again.change(rest)
-    return [*change.changes, change.square, rest.words]
+def _split(found: list[Block], count: int) -> list[Any]:
+    """Return the first arrays, and a list of the others."""
+    return [*found[:count], found[count:]]
+
+
+def _first(backend: Backend, *operands: Block, run: Run, digits: Sequence[Digits]) -> list[Block]:
+    """Return squares of the norms of F of two sweeps, their words, factors behind one, changes."""
+    again, squares = run.again(backend, *operands), backend.xp.empty(2)
+    factors, words = again.start(), []
+    for place, each in enumerate(digits):
+        rest = again.difference(factors, each)
+        change = again.change(rest)
+        squares[place] = change.square[0]
+        words.append(rest.words)
+        if place == 0:
+            factors = again.corrected(factors, change.changes)
+    return [squares, *words, *factors, *change.changes]
 
 
 def _rest(
@@ -168,13 +184,14 @@ def _rest(
     bound: float,
     count: int,
 ) -> list[Block]:
-    """Return factors after planned sweeps, whether they are within the bound, and words of that."""
-    again = run.again(backend, *operands[:count])
-    factors = again.corrected(again.start(), operands[count:])
+    """Return whether factors after planned sweeps are within the bound, words of that, factors."""
+    again, known = run.again(backend, *operands[:count]), operands[count:]
+    half = len(known) // 2
+    factors = again.corrected(known[:half], known[half:])
     for digits in plan:
         change = again.change(again.difference(factors, digits))
         factors = again.corrected(factors, change.changes)
     bits = bits_of_entries(run.kind)
     rest = again.difference(factors, Digits(bits, run.kind))
     good = within(backend, rest, bound, kind=run.kind, bits=bits, shape=run.shape)
-    return [*factors, good, rest.words]
+    return [good, rest.words, *factors]

@@ -79,14 +79,14 @@ class Pace:
         return self._rate * self._before if self._seen >= _SEEN else inf
 
     def plan(self, order: int) -> tuple[Digits, ...] | None:
-        """Return the digits of all sweeps behind the first but the last, which corrects nothing.
+        """Return the digits of all sweeps behind those seen but the last, which corrects nothing.
 
-        Each is expected to add as many bits as the first; None if these are few.
+        Each is expected to add as many bits as the last one; None if these are few.
         """
-        gain = _GAINS * floor(-log2(max(self.size, self.digits.least)) / _GAINS)
+        gain = _GAINS * floor(-log2(self._rate) / _GAINS)
         if gain < _LEAST_GAIN:
             return None
-        found, known = [], 2 * gain
+        found, known = [], gain + _GAINS * floor(-log2(self.size) / _GAINS)
         while known < -log2(order * eps_of(self._kind)):
             found.append(digits_of_sweep(2.0**-known, self._kind))
             known += gain
