@@ -88,6 +88,17 @@ def one_by_one(find: Callable[[Block], Any], a: Block) -> Any:
     return found.reshape(batch + found.shape)
 
 
+def or_nan(xp: ModuleType, make: Callable[[Block], Block], a: Block) -> Block:
+    """Return the results of a function of ``xp.linalg``, NaN where it raises."""
+    try:
+        found: Block = one_by_one(make, a)
+    except np.linalg.LinAlgError:
+        if a.ndim == 2:
+            return xp.full(a.shape, xp.nan, dtype=a.dtype)
+        return xp.stack([or_nan(xp, make, each) for each in a])
+    return found
+
+
 def matrix_shape(blocks: Sequence[Block], is_complex: bool) -> tuple[Shape, int, int]:
     """Return the broadcast batch shape, the rows of the first and the columns of the second."""
     front = 1 + is_complex

@@ -513,6 +513,13 @@ class Backend(Protocol):
         """
         ...
 
+    def cholesky_floats(self, a: Block) -> Block:
+        """Return the upper triangular C of a float64 or complex128 matrix ``C^H C``.
+
+        NaN where that is not definite. What lies below the diagonal is not read.
+        """
+        ...
+
     def lu_floats(self, a: Block) -> FloatFactors:
         """Return L and U of a float64 or complex128 matrix ``(n, n)``."""
         ...

@@ -111,7 +111,7 @@ def test_bounds_are_above_what_each_sweep_leaves(multiple, dtype, cond, rng):
     options = {"kind": wide, "conj_a": True, "shape": "gram"}
     whole = products.formed(inputs.backend, scaled.swapaxes(-1, -2), scaled, **options)
     sweeps = Sweeps.of(inputs.backend, whole, wide, runs=1)
-    r, ratios = sweeps.start(), []
+    (r,), ratios = sweeps.start(), []
     for _ in range(4):
         found = sweeps.changed(r)
         left = sweeps.bound(found)
@@ -119,7 +119,7 @@ def test_bounds_are_above_what_each_sweep_leaves(multiple, dtype, cond, rng):
         exact = left_of_exact(near, held)
         assert exact <= left
         ratios.append(exact / left)
-        r = sweeps.corrected(r, found)
+        (r,) = sweeps.corrected((r,), found.changes)
     assert max(ratios) > 2.0**-4
 
 

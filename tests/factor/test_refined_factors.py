@@ -16,6 +16,8 @@ from mdqr._array.array import MDArray
 from mdqr.linalg import cholesky, lu_factor
 from mdqr.linalg._factor import cholesky as by_rows
 from mdqr.linalg._factor import lu as by_columns
+from mdqr.linalg._factor.refine import cholesky as refined_cholesky
+from mdqr.linalg._factor.refine import lu, pace, products
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.operands import gather
 from mdqr.testing import assert_same_bits
@@ -103,12 +105,46 @@ def test_rectangles_and_batches_are_left_to_others(served, multiple, rng):
     assert served == []
 
 
-def test_bounds_decide(multiple, rng):
+@pytest.mark.parametrize("module", [by_columns, by_rows])
+def test_bounds_decide(multiple, module, rng):
     """An error of an entry beyond the bound is seen, also where others hide it."""
-    inputs = gather(cases.random(12, 12, multiple, float, rng), precision=None)
+    inputs = gather(definite(12, multiple, float, rng), precision=None)
     given, bound = (inputs.backend, inputs.blocks[0], inputs.kind), by_columns.error_of(12)
-    assert by_columns.refine.factor(*given, bound * multiple.eps) is not None
-    assert by_columns.refine.factor(*given, bound * 2.0**-10 * multiple.eps) is None
+    assert module.refine.factor(*given, bound * multiple.eps) is not None
+    assert module.refine.factor(*given, bound * 2.0**-10 * multiple.eps) is None
+
+
+def test_panels_of_triangles(served, multiple, dtype, monkeypatch, rng):
+    """Panels of two columns, as large matrices have of more."""
+    monkeypatch.setattr(products, "_COLUMNS", (2, 2))
+    accept_lu(cases.random(13, 13, multiple, dtype, rng, cond=1e4))
+    accept_cholesky(definite(13, multiple, dtype, rng, cond=1e4))
+    assert served == [True] * 2
+
+
+@pytest.mark.parametrize(
+    ("module", "sweeps"), [(by_columns, lu._Sweeps), (by_rows, refined_cholesky.Sweeps)]
+)
+@pytest.mark.parametrize("is_planned", [False, True])
+def test_the_last_sweep_corrects_nothing(module, sweeps, is_planned, monkeypatch, rng):
+    """What it is expected to find is below the bound: its difference tells."""
+    if not is_planned:
+        monkeypatch.setattr(pace, "_LEAST_GAIN", 100)
+    calls = []
+
+    def seen(name, call):
+        def run(*args):
+            calls.append(name)
+            return call(*args)
+
+        return run
+
+    for name in ("difference", "change"):
+        monkeypatch.setattr(sweeps, name, seen(name, getattr(sweeps, name)))
+    inputs = gather(definite(12, mdqr.od, float, rng), precision=None)
+    bound = by_columns.error_of(12) * mdqr.od.eps
+    assert module.refine.factor(inputs.backend, inputs.blocks[0], inputs.kind, bound) is not None
+    assert calls == ["difference", "change"] * (len(calls) // 2) + ["difference"]
 
 
 def test_over_arrays_of_a_device(served, monkeypatch, multiple, dtype, rng):

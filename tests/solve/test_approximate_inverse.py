@@ -16,8 +16,9 @@ from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._inverse import split
 from mdqr.linalg._inverse.approximate_inverse import constant, largest_singular_value
-from mdqr.linalg._inverse.rounds import approximate_inverse, inverse_of_lower
+from mdqr.linalg._inverse.rounds import approximate_inverse, float_inverse, inverse_of_lower
 from mdqr.linalg._inverse.split import Halves, error_norm, error_of_rows
+from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import gather
 
@@ -105,3 +106,22 @@ def test_singular_values_are_estimated_from_below(rng):
     found, exact = largest_singular_value(host_backend(), a), np.linalg.norm(a, 2, axis=(-2, -1))
     assert (found <= exact * (1 + 1e-12)).all()
     assert (found >= 0.9 * exact).all()
+
+
+@pytest.mark.parametrize("cond", [1e1, 1e4, 1e6, 1e9, 1e13])
+def test_inverses_by_gram_matrices_leave_no_more_than_those_by_lu(dtype, cond, rng, monkeypatch):
+    """Up to a condition of some 1e5; beyond it is LU that serves."""
+    for table in (tuning._FACTORED_INVERSES, tuning._GRAM_INVERSES):
+        monkeypatch.setitem(table, "cpu", 1)
+    calls, backend = [], host_backend()
+
+    def by_lu(_, x):
+        calls.append(x)
+        return np.linalg.inv(x)
+
+    monkeypatch.setattr(HostBackend, "invert_floats", by_lu)
+    a = cases.random(60, 60, mdqr.d, dtype, rng, cond=cond).to_numpy()
+    one, found = np.eye(60), float_inverse(backend, a)
+    left, least = (np.linalg.norm(one - x @ a) for x in (found, np.linalg.inv(a)))
+    assert left <= 2 * least + 2.0**-32
+    assert bool(calls) == (cond > 1e5)

@@ -19,6 +19,7 @@ from mdqr._backend.blocks import (
     float_matmul,
     from_native,
     matrices,
+    or_nan,
     order_of,
     real_abs,
     reflect,
@@ -377,10 +378,11 @@ class HostBackend(Balance, ExactProducts, Paths, SeriesOrders):
 
     def invert_triangle(self, r: NDArray[Any]) -> NDArray[Any]:
         """Return the inverse of a matrix: an upper triangle is its own U."""
-        try:
-            return np.asarray(np.linalg.inv(r))
-        except np.linalg.LinAlgError:
-            return np.full_like(r, np.nan)
+        return np.asarray(or_nan(np, np.linalg.inv, r))
+
+    def cholesky_floats(self, a: NDArray[Any]) -> NDArray[Any]:
+        """Return the Cholesky factor of a float64 or complex128 matrix."""
+        return np.asarray(or_nan(np, np.linalg.cholesky, a.conj().T)).conj().T.copy()
 
     def lu_floats(self, a: NDArray[Any]) -> FloatFactors:
         """Return L and U of a float64 or complex128 matrix."""

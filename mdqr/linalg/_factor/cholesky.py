@@ -162,14 +162,13 @@ def checked_factor(
 ) -> Block:
     """Return the factor of one of the operands, as `cholesky` does."""
     block, kind, backend = inputs.blocks[index], inputs.kind, inputs.backend
-    checks, field, xp = Checks(), inputs.is_complex, backend.xp
-    read = xp.triu if upper else xp.tril
+    checks, field = Checks(), inputs.is_complex
 
     def raise_for_entries() -> NoReturn:
-        raise_nonfinite(function, name, read(block), field)
+        raise_nonfinite(function, name, _read(block, upper), field)
 
     def raise_for_minor() -> NoReturn:
-        *batch, column = first_true(~(diagonal(real(c))[0] > 0.0))
+        *batch, column = first_true(~(diagonal(_real(c, field))[0] > 0.0))
         what = "the matrix" if function == "cholesky" else name
         raise np.linalg.LinAlgError(
             f"{function}: {what}{of_batch(tuple(batch))} is not positive definite to "
@@ -177,25 +176,52 @@ def checked_factor(
             + advice
         )
 
-    def real(x: Block) -> Block:
-        return x[0] if field else x
-
-    checks.require(scaling.finite(read(block), field), raise_for_entries)
-    if not upper:
-        block = block.swapaxes(-1, -2)
-        block = planes.conjugate(block) if field else block
-    roots = -(scaling.exponents_of(abs(diagonal(real(block))[0]).view(np.int64)) >> 1)
-    near = backend.ldexp(block, roots[..., :, None] + roots[..., None, :], is_complex=field)
+    flags: dict[str, Any] = {"is_complex": field, "upper": upper}
+    key = "Cholesky", field, upper
+    near, roots, is_finite = backend.recorded((*key, "scaled"), (block,), partial(_scaled, **flags))
+    checks.require(is_finite, raise_for_entries)
     c = _refined(backend, near, kind)
     c = factor(backend, near, kind) if c is None else c
     # Where a minor is not positive, its diagonal entry is not, and what follows means nothing.
-    checks.require((diagonal(real(c))[0] > 0.0).all(), raise_for_minor)
+    operands = c, roots
+    found, is_positive = backend.recorded((*key, "factor"), operands, partial(_unscaled, **flags))
+    checks.require(is_positive, raise_for_minor)
     checks.settle()
-    c = backend.ldexp(c, -roots[..., None, :], is_complex=field)
-    if not upper:
-        c = planes.conjugate(c) if field else c
-        c = c.swapaxes(-1, -2)
-    return c
+    return found
+
+
+def _read(block: Block, upper: bool) -> Block:
+    """Return matrices with zeros in the triangle that is not read."""
+    xp = planes.namespace(block)
+    return (xp.triu if upper else xp.tril)(block)
+
+
+def _real(x: Block, is_complex: bool) -> Block:
+    return x[0] if is_complex else x
+
+
+def _adjoint(x: Block, is_complex: bool) -> Block:
+    x = x.swapaxes(-1, -2)
+    return planes.conjugate(x) if is_complex else x
+
+
+def _scaled(backend: Backend, block: Block, *, is_complex: bool, upper: bool) -> list[Block]:
+    """Return upper triangles with a diagonal near 1, their powers, whether all is finite."""
+    is_finite = scaling.finite(_read(block, upper), is_complex)
+    block = block if upper else _adjoint(block, is_complex)
+    sizes = abs(diagonal(_real(block, is_complex))[0])
+    roots = -(scaling.exponents_of(sizes.view(np.int64)) >> 1)
+    powers = roots[..., :, None] + roots[..., None, :]
+    return [backend.ldexp(block, powers, is_complex=is_complex), roots, is_finite]
+
+
+def _unscaled(
+    backend: Backend, c: Block, roots: Block, *, is_complex: bool, upper: bool
+) -> list[Block]:
+    """Return factors of the given matrices, and whether all their diagonals are positive."""
+    is_positive = (diagonal(_real(c, is_complex))[0] > 0.0).all()
+    c = backend.ldexp(c, -roots[..., None, :], is_complex=is_complex)
+    return [c if upper else _adjoint(c, is_complex), is_positive]
 
 
 @overload

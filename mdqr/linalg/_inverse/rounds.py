@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from mdqr._backend.blocks import from_native, one_by_one, turned
+from mdqr._backend.blocks import from_native, or_nan, turned
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.folds import fold, is_all
@@ -36,7 +36,7 @@ from mdqr.linalg._inverse.approximate_inverse import (
 from mdqr.linalg._inverse.split import Halves
 from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared import tuning
-from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.operands import precision_for
 
 # What is left is multiplied by at most this in each step.
@@ -65,6 +65,8 @@ _MOST_ROUNDS = PRECISIONS[-1].limbs + 4
 # X is improved from the Gram matrix of A X where that shows less than this, until steps gain so
 # many bits.
 _NEAR, _GAIN = 0.5, 33.0
+# The most of ``I - X A`` before a step, of which the square is left; LU leaves about as much.
+_GRAM_LEFT = 2.0**-16
 # Triangles of at most this order are inverted by the library.
 _LEAF = 64
 _COUNTS = tuple(precision.limbs for precision in PRECISIONS)
@@ -294,22 +296,44 @@ def _inverse(operand: Operand, p: Block, checks: Checks, *, shifts: bool = False
     if operand.is_square:
         return float_inverse(operand.backend, p)
     gram = split.multiplied(operand.backend, turned(p), p)
-    lower = _or_nan(xp, xp.linalg.cholesky, gram)
+    lower = or_nan(xp, xp.linalg.cholesky, gram)
     regular = _is_regular(lower)
     if not checks.settle(is_all(regular))[0]:
         shifted = _shifted(xp, gram) if shifts else None
         sound = None if shifted is None else checks.settle(xp.isfinite(shifted).all())[0]
         other = shifted if sound else _lower_by_qr(xp, p)
         lower = xp.where(regular[..., None, None], lower, other)
-    return turned(_or_nan(xp, partial(inverse_of_lower, xp), lower))
+    return turned(or_nan(xp, partial(inverse_of_lower, xp), lower))
 
 
 def float_inverse(backend: Backend, a: Block) -> Block:
     """Return inverses of square float64 matrices, not finite for singular ones."""
     n, shape = a.shape[-1], a.shape
-    if a.size == n * n and tuning.factored_inverses_are_faster(backend, n):
-        return backend.invert_floats(a.reshape(n, n)).reshape(shape)
-    return _or_nan(backend.xp, backend.xp.linalg.inv, a)
+    if a.size != n * n or not tuning.factored_inverses_are_faster(backend, n):
+        return or_nan(backend.xp, backend.xp.linalg.inv, a)
+    a, found = a.reshape(n, n), None
+    if tuning.gram_inverses_are_faster(backend, n):
+        found = _by_gram(backend, a)
+    return (backend.invert_floats(a) if found is None else found).reshape(shape)
+
+
+def _by_gram(backend: Backend, a: Block) -> Block | None:
+    """Return the inverse of a square float64 matrix by its Gram matrix, and a step of Newton.
+
+    None where ``I - X A`` is so large before the step that LU is better.
+    """
+    (gram,) = backend.recorded(("gram", a.dtype.char), (a,), _gram)
+    y = backend.invert_triangle(backend.cholesky_floats(gram))
+    found, size = backend.recorded(("inverse by Gram", a.dtype.char), (a, y), _improved)
+    return found if fetch(size)[0] <= _GRAM_LEFT else None
+
+
+def _improved(backend: Backend, a: Block, y: Block) -> list[Block]:
+    """Return ``X + (I - X A) X`` for ``X = Y (A Y)^H``, and the norm of ``I - X A``."""
+    multiplied = partial(split.multiplied, backend)
+    x = multiplied(y, turned(multiplied(a, y)))
+    rest = backend.xp.eye(len(a)) - multiplied(x, a)
+    return [x + multiplied(rest, x), (backend.xp.abs(rest) ** 2).sum() ** 0.5]
 
 
 def float_inverse_of_r(backend: Backend, a: Block) -> Block | None:
@@ -344,7 +368,7 @@ def _is_regular(lower: Block) -> Block:
 def _shifted(xp: ModuleType, gram: Block) -> Block:
     """Return Cholesky factors of Gram matrices with what rounds in them added (T. Fukaya 2020)."""
     shift = _SHIFT * planes.diagonal(gram).real.sum(axis=-1)[..., None, None]
-    return _or_nan(xp, xp.linalg.cholesky, gram + shift * xp.eye(gram.shape[-1]))
+    return or_nan(xp, xp.linalg.cholesky, gram + shift * xp.eye(gram.shape[-1]))
 
 
 def _lower_by_qr(xp: ModuleType, p: Block) -> Block:
@@ -353,17 +377,6 @@ def _lower_by_qr(xp: ModuleType, p: Block) -> Block:
     diagonal, sizes = planes.diagonal(r), xp.abs(r).max(axis=-2)
     diagonal[...] = xp.where(xp.abs(diagonal) < U * sizes, U * sizes, diagonal)
     return turned(r)
-
-
-def _or_nan(xp: ModuleType, make: Callable[[Block], Block], a: Block) -> Block:
-    """Return what `make` makes of each matrix, NaN where it cannot."""
-    try:
-        found: Block = one_by_one(make, a)
-    except np.linalg.LinAlgError:
-        if a.ndim == 2:
-            return xp.full(a.shape, xp.nan, dtype=a.dtype)
-        return xp.stack([_or_nan(xp, make, each) for each in a])
-    return found
 
 
 def inverse_of_lower(xp: ModuleType, a: Block) -> Block:

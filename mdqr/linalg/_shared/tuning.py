@@ -202,6 +202,16 @@ def factored_inverses_are_faster(backend: Backend, order: int) -> bool:
     return order >= _FACTORED_INVERSES[backend.name]
 
 
+# The least order of one of which the inverse takes less time by the Cholesky factor of its Gram
+# matrix, where that serves, than by L and U. `python -m benchmarks gpu-middle --only inv`.
+_GRAM_INVERSES = {"cpu": inf, "cuda": 384}
+
+
+def gram_inverses_are_faster(backend: Backend, order: int) -> bool:
+    """Return True if the inverse of one float64 matrix takes less time by its Gram matrix."""
+    return order >= _GRAM_INVERSES[backend.name]
+
+
 # Approximate inverses X in nested refinement: the cost of a further round, and of improving X from
 # the Gram matrix of A X, in steps for each column; by the most limbs of the solution, the most
 # limbs of X, and of products of it with A, that are cheaper than Householder QR; and whether a Gram

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from mdqr._backend.blocks import order_of
+from mdqr._backend.cuda.factor import elimination
 from mdqr._backend.cuda.factor.elimination import Eliminations
+from mdqr._backend.cuda.floats.library import Library
 from mdqr._backend.cuda.floats.triangles import invert, put_columns, row_order
 
 FLOAT64 = 2.0**-53
@@ -51,6 +53,21 @@ def test_inverse_of_a_matrix(kernels, dtype, rng, monkeypatch):
     a = drawn(rng, (50, 50), dtype)
     x = Eliminations(kernels).invert_floats(a)
     assert np.abs(x @ a - np.eye(50)).max() <= 2.0**10 * FLOAT64 * np.linalg.cond(a)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_cholesky_factor_of_floats(kernels, dtype, rng, monkeypatch):
+    """Of the upper triangle alone, and NaN where there is none."""
+    from fake_cuda_libraries import libraries
+
+    monkeypatch.setattr(elimination, "library", lambda own, kind: Library(own, kind, *libraries()))
+    c = np.triu(drawn(rng, (20, 20), dtype)) / 20
+    np.fill_diagonal(c, 1.0)
+    a = c.conj().T @ c
+    found = Eliminations(kernels).cholesky_floats(np.triu(a) + np.tril(np.full(a.shape, 7.0), -1))
+    assert np.abs(found - c).max() <= 2.0**8 * FLOAT64
+    a[3, 3] = -1.0
+    assert np.isnan(Eliminations(kernels).cholesky_floats(a)).all()
 
 
 @pytest.mark.parametrize("rows", [0, 1, 5, 700])

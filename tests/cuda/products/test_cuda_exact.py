@@ -70,7 +70,7 @@ def test_upper_triangle(cuda, kind, order, rng, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [PAIR, Kind(4, True)], ids=str)
-@pytest.mark.parametrize("shape", ["triangular", "triangles", "factors"])
+@pytest.mark.parametrize("shape", ["cholesky", "triangular", "triangles", "factors"])
 def test_products_with_an_upper_triangle(cuda, kind, shape, rng, monkeypatch):
     monkeypatch.setattr(calls, "_LEAST_COLUMNS", 64)
     precision, dtype = ((mdqr.dd, float), (mdqr.qd, complex))[kind.is_complex]
@@ -79,6 +79,8 @@ def test_products_with_an_upper_triangle(cuda, kind, shape, rng, monkeypatch):
         a = full((21, 150), precision, dtype, rng)
     if shape == "factors":
         a = a.T
+    if shape == "cholesky":
+        a = b.T
     found, wanted = (kind.zeros(np, a.shape) for _ in range(2))
     for backend, out in ((HOST, wanted), (cuda, found)):
         options = {"kind": kind, "shape": shape, "bits": lines.full_bits(kind), "out": out}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mdqr._backend.blocks import matrices
+from mdqr._backend.cuda.floats.library import library
 from mdqr._backend.cuda.floats.triangles import invert, put_columns, row_order
 from mdqr._backend.cuda.runtime.kernels import (
     KernelCalls,
@@ -28,6 +29,10 @@ def _warps(entries: int) -> int:
 
 class Eliminations(KernelCalls):
     """Columns of Gaussian elimination, and rows of Cholesky's factorisation."""
+
+    def cholesky_floats(self, a: Block) -> Block:
+        """Return the Cholesky factor by cuSOLVER."""
+        return library(self.kernels, a.dtype).cholesky(a)
 
     def lu_floats(self, a: Block) -> FloatFactors:
         """Return L and U by cuSOLVER."""

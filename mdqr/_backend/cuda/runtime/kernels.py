@@ -34,8 +34,9 @@ from mdqr._limbs.rounding_mode import require_nearest
 
 # Dynamic shared memory that a block may have without asking.
 _PLAIN_SHARED = 48 * 1024
-# Bytes that recordings may hold: a part of the memory of a device, and at least these.
-_RECORDED_SHARE, _LEAST_RECORDED = 64, 2**28
+# Bytes that recordings may hold: a part of the memory of a device, in which all sweeps of one call
+# find room, and at least these.
+_RECORDED_SHARE, _LEAST_RECORDED = 32, 2**28
 # A compilation is announced after so many seconds.
 _PATIENCE = 1.0
 # Attributes of functions, of CUDA's driver.

@@ -17,27 +17,26 @@ from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
-from mdqr.linalg._factor.refine.pace import Digits, Pace
+from mdqr.linalg._factor.refine.course import Change, Factors, factors_of
+from mdqr.linalg._factor.refine.pace import Digits
 from mdqr.linalg._factor.refine.products import (
+    Difference,
     Patterns,
     bits_of_entries,
     block_of,
     eps_of,
     held,
-    is_within,
     square_of_norm,
     times,
     unseen,
     with_adjoint,
 )
+from mdqr.linalg._products.exact.parts import Shape
 from mdqr.linalg._products.exact.plan import MOST_TERMS
 from mdqr.linalg._products.exact.product import is_within_range
 from mdqr.linalg._shared.checks import fetch
 
 _U = 2.0**-53
-_MOST_SWEEPS = 24
-# Of F, in eps: below, errors may be within the bounds of entries.
-_NEAR = 2.0**20
 # The most of ``I - X R``.
 _MOST_STALE = 0.25
 # Squares below the range of doubles are lost.
@@ -64,37 +63,19 @@ def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Block | None
         C, within the bound in every entry; None where that cannot be shown, as for matrices that
         are not definite to float64, and many with zeros.
     """
-    n, eps = int(a.shape[-1]), eps_of(kind)
+    n = int(a.shape[-1])
     if n > MOST_TERMS:
         return None
     with np.errstate(all="ignore"):
-        sweeps, pace = Sweeps.of(backend, a, kind, 0), Pace(kind)
-        if sweeps is None:
-            return None
-        c, full = sweeps.start(), bits_of_entries(kind)
-        for _ in range(_MOST_SWEEPS):
-            is_last, found = pace.is_last, sweeps.changed(c, pace.digits)
-            is_seen = pace.take(found.squares[1:2], found.words)
-            if is_seen is None:
-                return None
-            if is_last and (pace.size <= _NEAR * eps or not pace.gains):
-                # The last sweep may leave less than another one would be worth.
-                most = min(bound, (n + 8) * eps) if pace.gains else bound
-                pair = found.r, found.r
-                if is_within(backend, found.e, *pair, most, kind, full, shape="gram"):
-                    return c
-            if is_seen and not pace.gains:
-                return None
-            c = sweeps.corrected(c, found)
-    return None
+        sweeps = Sweeps.of(backend, a, kind, 0)
+        found = factors_of(backend, sweeps, bound, min(bound, (n + 8) * eps_of(kind)))
+    return None if found is None else found[0]
 
 
 class Changed(NamedTuple):
-    """E, the change of R and its leading limbs in float64, squares of norms, words of E."""
+    """The change of R, squares of norms, words of E."""
 
-    e: Block
-    change: Block
-    r: Block
+    changes: Factors
     squares: Block
     words: Block
 
@@ -109,55 +90,70 @@ class Sweeps:
         self,
         backend: Backend,
         kind: Kind,
-        patterns: Patterns,
         gram: Block,
         first: Block,
         inverse: Block,
         runs: int,
     ) -> None:
-        self.backend, self.kind, self.patterns, self.gram = backend, kind, patterns, gram
+        self.backend, self.kind, self.gram = backend, kind, gram
         self.first, self.inverse, self.order = first, inverse, int(gram.shape[-1])
+        self.shape: Shape = "cholesky"
         self.low = Kind(1, kind.is_complex)
         # Of products of float64 matrices and of products of all bits, by the sums of moduli.
         self.unit = 4.0 * (self.order + 20) * (4 if kind.is_complex else 1) * _U
         self.fine = (3.5 + 2.0 * runs) * 3.5 * eps_of(kind)
 
     @classmethod
-    def of(cls, backend: Backend, gram: Block, kind: Kind, runs: int) -> Sweeps | None:
-        """Return sweeps from the float64 factor; None without one."""
-        patterns = Patterns.of(backend, int(gram.shape[-1]), kind.is_complex)
-        low = Kind(1, kind.is_complex)
-        first = held(backend, gram, low)
-        first = with_adjoint(backend, patterns.half_upper(backend, first.copy(), low), low)
-        try:
-            lower = backend.xp.linalg.cholesky(first)
-        except np.linalg.LinAlgError:
-            return None
-        r = backend.xp.ascontiguousarray(lower.conj().swapaxes(-1, -2))
-        return cls(backend, kind, patterns, gram, r, backend.invert_triangle(r), runs)
+    def of(cls, backend: Backend, gram: Block, kind: Kind, runs: int) -> Sweeps:
+        """Return sweeps from the float64 factor; they find NaN without one."""
+        xp, first = backend.xp, held(backend, gram, Kind(1, kind.is_complex))
+        r = backend.cholesky_floats(first)
+        # Products take finite numbers.
+        finite = xp.where(xp.isfinite(r), r, 0.0)
+        return cls(backend, kind, gram, finite, backend.invert_triangle(r), runs)
 
-    def start(self) -> Block:
+    @property
+    def operands(self) -> list[Block]:
+        """All that sweeps of a given matrix depend on besides the kind."""
+        return [self.gram, self.first, self.inverse]
+
+    def again(self, backend: Backend, *operands: Block) -> Sweeps:
+        """Return the same for other operands."""
+        gram, first, inverse = operands
+        return Sweeps(backend, self.kind, gram, first, inverse, runs=0)
+
+    def start(self) -> Factors:
         """Return the factor of float64."""
         block = block_of(self.first, self.low)
-        return planes.widen(block, self.kind.is_complex, self.kind.limbs)
+        return (planes.widen(block, self.kind.is_complex, self.kind.limbs),)
 
-    def changed(self, r: Block, digits: Digits | None = None) -> Changed:
-        """Return the correction of R, from a difference of so many digits.
+    def changed(self, r: Block) -> Changed:
+        """Return the correction of R by all bits that its entries take; S can be bounded."""
+        rest = self.difference((r,), Digits(bits_of_entries(self.kind), self.kind))
+        change, squares = self._corrections(rest, is_bounded=True)
+        return Changed((change,), squares, rest.words)
 
-        By default it has the bits that entries of R take, and S can be bounded.
-        """
-        backend, low, field = self.backend, self.low, self.kind.is_complex
-        bits, high = digits or Digits(bits_of_entries(self.kind), self.kind)
-        gram, r = (planes.first_limbs(x, field, high.limbs) for x in (self.gram, r))
-        options: dict[str, Any] = {"kind": high, "conj_a": True, "shape": "gram", "bits": bits}
+    def difference(self, factors: Factors, digits: Digits) -> Difference:
+        """Return E, of so many digits."""
+        backend, field, (bits, high) = self.backend, self.kind.is_complex, digits
+        gram, r = (planes.first_limbs(x, field, high.limbs) for x in (self.gram, *factors))
+        options: dict[str, Any] = {"kind": high, "conj_a": True, "shape": self.shape, "bits": bits}
         e, words = unseen(backend, r.swapaxes(-1, -2), r, c=gram, **options)
-        first = to_native(backend.xp, r, field)
-        operands = held(backend, e, low), self.inverse, first
+        e = held(backend, e, self.low)
+        if field:
+            planes.diagonal(e).imag = 0.0
+        return Difference(e, (to_native(backend.xp, r, field),), words)
+
+    def change(self, rest: Difference) -> Change:
+        """Return the change of R."""
+        change, squares = self._corrections(rest, is_bounded=False)
+        return Change((change,), squares[1:2])
+
+    def _corrections(self, rest: Difference, *, is_bounded: bool) -> list[Block]:
         # A bound of S is worth its products only where it counts.
-        work = partial(_corrections, is_bounded=digits is None)
-        key = "sweep of Cholesky", field, digits is None
-        e, change, squares = backend.recorded(key, operands, work)
-        return Changed(e, change, first, squares, words)
+        work = partial(_corrections, is_bounded=is_bounded)
+        key = "sweep of Cholesky", self.kind.is_complex, is_bounded
+        return self.backend.recorded(key, (rest.e, self.inverse, *rest.factors), work)
 
     def bound(self, found: Changed) -> float:
         """Return a bound of S, infinite where numbers are out of range; it is waited for."""
@@ -179,16 +175,16 @@ class Sweeps:
         rounding = self.unit * x * x * e + self.fine * x * x * (r * r + 2.0 * wide)
         return (f + rounding) / (1.0 - stale) ** 2
 
-    def corrected(self, r: Block, found: Changed) -> Block:
+    def corrected(self, factors: Factors, changes: Factors) -> Factors:
         """Return R with a correction to first order."""
-        change = block_of(found.change, self.low)
-        return self.backend.binary("add", r, change, kind=self.kind)
+        (r,), (change,) = factors, changes
+        return (self.backend.binary("add", r, block_of(change, self.low), kind=self.kind),)
 
 
 def _corrections(
     backend: Backend, e: Block, x: Block, r: Block, *, is_bounded: bool
 ) -> list[Block]:
-    """Return all of E, of which the upper part is given, the change of R, and squares of norms.
+    """Return the change of R and squares of norms, from E, of which the upper part is given.
 
     The norms are of E, F, at most twice as large, ``I - X R``, X and R; without a bound of S only
     the second one is finite.
@@ -197,8 +193,8 @@ def _corrections(
     patterns = Patterns.of(backend, len(r), low.is_complex)
     e = with_adjoint(backend, patterns.half_upper(backend, e.copy(), low), low)
     f = times(backend, e, x, kind=low, shape="triangular")
-    # Entries below the diagonal are not wanted, and terms beyond the rows are zeros.
-    f = times(backend, x.swapaxes(-1, -2), f, kind=low, conj_a=True, shape="triangles")
+    # Entries below the diagonal are not wanted.
+    f = times(backend, x.swapaxes(-1, -2), f, kind=low, conj_a=True, shape="cholesky")
     t = patterns.half_upper(backend, f, low)
     squares = backend.xp.full(5, np.inf)
     # norm(F)^2 is at most 4 norm(T)^2.
@@ -208,4 +204,4 @@ def _corrections(
         stale = times(backend, x, r, kind=low, c=one, shape="triangles")
         for place, each in ((0, e), (2, stale), (3, x), (4, r)):
             square_of_norm(backend, each, low, squares[place, ...])
-    return [e, times(backend, t, r, kind=low, shape="triangles"), squares]
+    return [times(backend, t, r, kind=low, shape="triangles"), squares]

@@ -87,9 +87,7 @@ def factor_of(
     n, eps = int(gram.shape[-1]), eps_of(kind)
     with np.errstate(all="ignore"):
         sweeps = Sweeps.of(backend, gram, wide_kind(kind), runs=runs)
-        if sweeps is None:
-            return None
-        r, best, before = sweeps.start(), None, inf
+        (r,), best, before = sweeps.start(), None, inf
         for done in range(1, _MOST_SWEEPS + 1):
             found = sweeps.changed(r)
             left = _UP * (sweeps.bound(found) + eps)
@@ -100,7 +98,7 @@ def factor_of(
                 report("refine", done, done if is_last else None)
             if is_last:
                 break
-            r = sweeps.corrected(r, found)
+            (r,) = sweeps.corrected((r,), found.changes)
     if best is None or not before <= min(BOUND * n * eps, _MOST_LEFT):
         return None
     if kind.is_complex:

@@ -15,21 +15,17 @@ from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
-from mdqr.linalg._factor.refine.pace import Digits, Pace
+from mdqr.linalg._factor.refine.course import Change, Factors, factors_of
+from mdqr.linalg._factor.refine.pace import Digits
 from mdqr.linalg._factor.refine.products import (
-    bits_of_entries,
+    Difference,
     block_of,
-    eps_of,
-    is_within,
     square_of_norm,
     times,
     unseen,
 )
+from mdqr.linalg._products.exact.parts import Shape
 from mdqr.linalg._products.exact.plan import MOST_TERMS
-
-_MOST_SWEEPS = 24
-# Of F, in eps: below, errors may be within the bounds of entries.
-_NEAR = 2.0**20
 
 
 class Factored(NamedTuple):
@@ -64,23 +60,9 @@ def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Factored | N
         return None
     with np.errstate(all="ignore"):
         packed, swaps, order = backend.lu_floats(to_native(xp, a, field))
-        run = _Sweeps(backend, a[..., order, :], kind, packed)
-        lower, upper = run.start()
-        pace, bits = Pace(kind), bits_of_entries(kind)
-        for _ in range(_MOST_SWEEPS):
-            is_last, found = pace.is_last, run.measured(lower, upper, pace.digits)
-            is_seen = pace.take(found.square, found.words)
-            if is_seen is None:
-                return None
-            if is_last and (pace.size <= _NEAR * eps_of(kind) or not pace.gains):
-                # Of the factors as they are: they may have entries where floats have zeros.
-                left, right = (to_native(xp, part, field) for part in (lower, upper))
-                if is_within(backend, found.e, left, right, bound, kind, bits):
-                    return Factored(_joined(xp, lower, upper), swaps)
-            if is_seen and not pace.gains:
-                return None
-            lower, upper = run.corrected(lower, upper, found)
-    return None
+        run = _Sweeps.of(backend, a[..., order, :], kind, packed)
+        found = factors_of(backend, run, bound, bound)
+    return None if found is None else Factored(_joined(xp, *found), swaps)
 
 
 def _joined(xp: Block, lower: Block, upper: Block) -> Block:
@@ -88,55 +70,59 @@ def _joined(xp: Block, lower: Block, upper: Block) -> Block:
     return xp.where(xp.tri(lower.shape[-1], k=-1, dtype=bool), lower, upper)
 
 
-class _Measured(NamedTuple):
-    """E, the changes of L and U in float64, the square of the norm of F, and words of E."""
-
-    e: Block
-    lower: Block
-    upper: Block
-    square: Block
-    words: Block
-
-
 class _Sweeps:
-    """Sweeps for one matrix with its rows in order, from float64 factors in one array."""
+    """Sweeps for one matrix with its rows in order, from float64 factors and their inverses."""
 
-    def __init__(self, backend: Backend, a: Block, kind: Kind, packed: Block) -> None:
-        self.backend, self.a, self.kind = backend, a, kind
-        self.low, xp = Kind(1, kind.is_complex), backend.xp
+    def __init__(self, backend: Backend, kind: Kind, *operands: Block) -> None:
+        self.backend, self.kind, self.low = backend, kind, Kind(1, kind.is_complex)
+        self.operands = [*operands]
+        self.shape: Shape = "factors"
+        self.a, self.lower, self.upper, self.x, self.y = operands
+
+    @classmethod
+    def of(cls, backend: Backend, a: Block, kind: Kind, packed: Block) -> _Sweeps:
+        """Return sweeps from float64 factors in one array."""
+        xp = backend.xp
         # Products take finite numbers; factors that are not have inverses that show it.
         finite = xp.where(xp.isfinite(packed), packed, 0.0)
-        self.lower = xp.tril(finite, -1) + xp.eye(len(packed), dtype=packed.dtype)
-        self.upper = xp.triu(finite)
-        self.x, self.y = backend.invert_factors(packed)
+        lower = xp.tril(finite, -1) + xp.eye(len(packed), dtype=packed.dtype)
+        return cls(backend, kind, a, lower, xp.triu(finite), *backend.invert_factors(packed))
 
-    def start(self) -> tuple[Block, Block]:
+    def again(self, backend: Backend, *operands: Block) -> _Sweeps:
+        """Return the same for other operands."""
+        return _Sweeps(backend, self.kind, *operands)
+
+    def start(self) -> Factors:
         """Return the factors of float64."""
         limbs, field = self.kind.limbs, self.kind.is_complex
-        lower, upper = (
+        return tuple(
             planes.widen(block_of(part, self.low), field, limbs)
             for part in (self.lower, self.upper)
         )
-        return lower, upper
 
-    def measured(self, lower: Block, upper: Block, digits: Digits) -> _Measured:
-        """Return E, of so many digits, and corrections."""
+    def difference(self, factors: Factors, digits: Digits) -> Difference:
+        """Return E, of so many digits."""
         backend, (bits, kind), field = self.backend, digits, self.kind.is_complex
-        a, left, right = (planes.first_limbs(x, field, kind.limbs) for x in (self.a, lower, upper))
-        options: dict[str, Any] = {"kind": kind, "bits": bits, "shape": "factors"}
-        found, words = unseen(backend, left, right, c=a, **options)
-        e = to_native(backend.xp, found, field)
-        parts = e, self.x, self.y, self.lower, self.upper
-        *changes, square = backend.recorded(("sweep of LU", field), parts, _corrections)
-        return _Measured(e, changes[0], changes[1], square, words)
+        a, *pair = (planes.first_limbs(x, field, kind.limbs) for x in (self.a, *factors))
+        options: dict[str, Any] = {"kind": kind, "bits": bits, "shape": self.shape}
+        found, words = unseen(backend, *pair, c=a, **options)
+        # Of the factors as they are: they may have entries where floats have zeros.
+        e, *floats = (to_native(backend.xp, x, field) for x in (found, *pair))
+        return Difference(e, tuple(floats), words)
 
-    def corrected(self, lower: Block, upper: Block, found: _Measured) -> tuple[Block, Block]:
+    def change(self, rest: Difference) -> Change:
+        """Return the changes of L and U."""
+        parts = rest.e, self.x, self.y, self.lower, self.upper
+        key = "sweep of LU", self.kind.is_complex
+        *changes, square = self.backend.recorded(key, parts, _corrections)
+        return Change(tuple(changes), square)
+
+    def corrected(self, factors: Factors, changes: Factors) -> Factors:
         """Return factors corrected to first order."""
-        left, right = (
+        return tuple(
             self.backend.binary("add", whole, block_of(change, self.low), kind=self.kind)
-            for whole, change in ((lower, found.lower), (upper, found.upper))
+            for whole, change in zip(factors, changes, strict=True)
         )
-        return left, right
 
 
 def _corrections(

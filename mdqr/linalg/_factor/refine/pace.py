@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, isfinite, log2
+from math import ceil, floor, inf, isfinite, log2
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,8 @@ from mdqr.linalg._shared.checks import fetch
 _GAIN = 2.0**-12
 # Bits by which inverses may enlarge errors of a difference; numbers of bits are multiples of this.
 _CONDITION, _STEP = 16, 96
+# Bits of a planned sweep are multiples of the first, so that few plans are recorded, and so many.
+_GAINS, _LEAST_GAIN = 4, 24
 # Sizes that are seen before others are foreseen, and how much larger these may be.
 _SEEN, _LOOSE = 2, 2.0
 
@@ -70,6 +72,29 @@ class Pace:
     def digits(self) -> Digits:
         """The digits of the next difference."""
         return digits_of_sweep(self._before, self._kind)
+
+    @property
+    def expected(self) -> float:
+        """The norm of F that the next sweep is expected to find; infinite before two are seen."""
+        return self._rate * self._before if self._seen >= _SEEN else inf
+
+    def plan(self, order: int) -> tuple[Digits, ...] | None:
+        """Return the digits of all sweeps behind those seen but the last, which corrects nothing.
+
+        Each is expected to add as many bits as the last one; None if these are few.
+        """
+        gain = _GAINS * floor(-log2(self._rate) / _GAINS)
+        if gain < _LEAST_GAIN:
+            return None
+        found, known = [], gain + _GAINS * floor(-log2(self.size) / _GAINS)
+        while known < -log2(order * eps_of(self._kind)):
+            found.append(digits_of_sweep(2.0**-known, self._kind))
+            known += gain
+        return tuple(found)
+
+    def pass_planned(self) -> None:
+        """Go on with differences of all bits."""
+        self._before = eps_of(self._kind)
 
     @property
     def is_last(self) -> bool:

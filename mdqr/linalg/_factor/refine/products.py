@@ -21,6 +21,7 @@ from mdqr._precision import PRECISIONS
 from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._products.exact.parts import Shape, slices
 from mdqr.linalg._products.exact.plan import MOST_TERMS
+from mdqr.linalg._products.exact.product import is_within_range
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import precision_for
@@ -28,9 +29,14 @@ from mdqr.linalg._shared.operands import precision_for
 LIMB = 53  # bits
 # By how many bits an entry of a product may be below the largest ones of its row and column.
 _ENTRIES = 24
+# More of them in two limbs: a product near a float64 matrix ends close behind the second one, and
+# kernels take exact sums, which take ten times as long, where it ends half a unit behind.
+_BEHIND = 16
 
 # Panels of products with triangles, and their least columns, in float64 and beyond.
 _PANELS, _COLUMNS = 4, (1024, 256)
+# Shapes of products with zeros below the diagonal, but for what lies in a panel.
+_UPPER = ("triangles", "cholesky")
 
 
 class Patterns(NamedTuple):
@@ -91,7 +97,8 @@ def formed(
     """Return ``x y``, or ``c - x y``, with x conjugated if so asked; None where it is beyond.
 
     With `scaled` columns of x and rows of y are balanced where they are graded. Shapes are those of
-    `exact.multiply`; of "gram" what is below the diagonal means nothing, of "triangles" it is zero.
+    `exact.multiply`; of "gram" what is below the diagonal means nothing, of "triangles" and
+    "cholesky" it is zero, or means nothing near the diagonal.
 
     Entries have errors of ``1.5 * 2**-bits``, or 1.5 eps, times the largest ones of their row and
     column, balanced or not, each limb being rounded, and of two roundings.
@@ -171,7 +178,7 @@ def _float_times(
     """Return ``x y``, or ``c - x y``, of float64 or complex128 arrays."""
     xp, (m, k), n = backend.xp, x.shape, y.shape[-1]
     if c is None:
-        out = (xp.zeros if shape == "triangles" else xp.empty)((m, n), y.dtype)
+        out = (xp.zeros if shape in _UPPER else xp.empty)((m, n), y.dtype)
     else:
         out = xp.array(c, y.dtype, order="C")
     for rows, terms, panel in _panels(m, k, n, shape, _COLUMNS[0]):
@@ -185,13 +192,21 @@ def _panels(
 ) -> Iterator[tuple[slice, slice, slice]]:
     """Yield the rows and the terms that panels of columns of a product take, and the columns."""
     for panel in slices(n, n if shape == "full" else max(least, -(-n // _PANELS))):
-        rows = slice(m if shape in ("full", "triangular") else panel.stop)
-        yield rows, slice(k if shape in ("full", "gram") else panel.stop), panel
+        first, last = panel.start, panel.stop
+        if shape in ("full", "gram", "triangular"):
+            rows = slice(last if shape == "gram" else m)
+            yield rows, slice(last if shape == "triangular" else k), panel
+            continue
+        # Rows of upper triangles have no terms before their own, those of lower ones none behind.
+        if first:
+            yield slice(first), slice(last if shape == "triangles" else first), panel
+        rows = slice(first, m if shape == "factors" else last)
+        yield rows, slice(first if shape == "triangles" else 0, last), panel
 
 
 def _new(backend: Backend, kind: Kind, size: tuple[int, int], shape: Shape) -> Block:
     """Return a block for a product, with zeros where that may leave them out."""
-    return (kind.zeros if shape == "triangles" else kind.empty)(backend.xp, size)
+    return (kind.zeros if shape in _UPPER else kind.empty)(backend.xp, size)
 
 
 def held(backend: Backend, x: Block, kind: Kind) -> Block:
@@ -227,45 +242,51 @@ def minus(backend: Backend, x: Block, y: Block, kind: Kind) -> Block:
     return x - y if kind.limbs == 1 else backend.binary("subtract", x, y, kind=kind)
 
 
+class Difference(NamedTuple):
+    """Leading limbs of ``a - x y``, as `unseen` returns it, and of x and y, in float64; its words.
+
+    Of y alone where x is its adjoint.
+    """
+
+    e: Block
+    factors: tuple[Block, ...]
+    words: Block
+
+
 def is_within(
-    backend: Backend,
-    e: Block,
-    left: Block,
-    right: Block,
-    bound: float,
-    kind: Kind,
-    bits: int,
-    *,
-    shape: Shape = "full",
+    backend: Backend, rest: Difference, bound: float, *, kind: Kind, bits: int, shape: Shape
 ) -> bool:
     """Return True if ``abs(a - x y)`` is at most `bound` times ``abs(x) abs(y)`` in every entry.
 
-    Floats: the leading limbs of the difference, as `formed` returns it in so many bits, of x (or of
-    its adjoint, if the shape is "gram", and then of the upper triangle alone) and of y.
+    Of a difference in so many bits: the shape is "factors", or "cholesky" where x is the adjoint of
+    y, and then the upper triangle counts.
     """
-    unit = (4.0 * 2.0**-bits) * (1 + (e.dtype.kind == "c"))
+    good = within(backend, rest, bound, kind=kind, bits=bits, shape=shape)
+    is_good, words = fetch(good, rest.words)
+    return bool(is_good) and is_within_range(words)
+
+
+def within(
+    backend: Backend, rest: Difference, bound: float, *, kind: Kind, bits: int, shape: Shape
+) -> Block:
+    """Return `is_within`, a 0-d bool, unless numbers are out of range."""
+    unit = (4.0 * 2.0**-bits) * (1 + (rest.e.dtype.kind == "c"))
     key = "errors of entries", shape, bound, unit, kind
     work = partial(_within, bound=bound - 8.0 * eps_of(kind), unit=unit, shape=shape)
-    (good,) = backend.recorded(key, (e, left, right), work)
-    return bool(fetch(good)[0])
+    (good,) = backend.recorded(key, (rest.e, *rest.factors), work)
+    return good
 
 
 def _within(
-    backend: Backend,
-    e: Block,
-    left: Block,
-    right: Block,
-    *,
-    bound: float,
-    unit: float,
-    shape: Shape,
+    backend: Backend, e: Block, *factors: Block, bound: float, unit: float, shape: Shape
 ) -> list[Block]:
-    """Return `is_within`, a 0-d bool, for an error of `unit` times the largest ones."""
+    """Return `within`, for an error of `unit` times the largest ones."""
     xp = backend.xp
-    error, size, other = abs(e), abs(left), abs(right)
-    if shape == "gram":
+    error, size, *others = map(abs, (e, *factors))
+    other = others[0] if others else size
+    if shape == "cholesky":
         error, size = xp.triu(error), size.T
-    sums = times(backend, size, other, kind=Kind(1, False))
+    sums = times(backend, size, other, kind=Kind(1, False), shape=shape)
     # A sum without terms is exact.
     lost = unit * size.max(axis=1, keepdims=True) * other.max(axis=0, keepdims=True)
     allowed = (bound * (1.0 - 2.0**-20)) * sums
@@ -295,7 +316,7 @@ def square_of_norm(backend: Backend, x: Block, kind: Kind, out: Block) -> None:
 
 def bits_of_entries(kind: Kind) -> int:
     """Return the bits of differences that show errors relative to entries, a million times less."""
-    return ceil(-log2(eps_of(kind))) + _ENTRIES
+    return ceil(-log2(eps_of(kind))) + _ENTRIES + (_BEHIND if kind.limbs == 2 else 0)
 
 
 def eps_of(kind: Kind) -> float:

@@ -13,9 +13,10 @@ _LEAST_LINES = 64  # of a part of an operand
 _LEAST_SHARE = 4
 _PANELS = 4  # of columns of an upper triangle, at most
 
-# All of a product; the upper part of a^H a; a product with an upper triangle b; the upper part of
-# one of upper triangles; all of a product of a lower and an upper triangle.
-Shape = Literal["full", "gram", "triangular", "triangles", "factors"]
+# All of a product; the upper part of a^H a, and of that of an upper triangle a; a product with an
+# upper triangle b; the upper part of one of upper triangles; all of a product of a lower and an
+# upper triangle.
+Shape = Literal["full", "gram", "cholesky", "triangular", "triangles", "factors"]
 
 
 # Gets the rows and columns of a part of a product, and what was formed of its lines.
@@ -106,7 +107,8 @@ def _parts(shape: Shape, row: slice, there: slice) -> list[tuple[slice, int | No
         return [(above, there.stop)]
     # Rows above the panel have no terms behind it, nor their own diagonals.
     before = slice(row.start, min(row.stop, there.start))
-    return [(before, before.stop), (slice(max(row.start, there.start), row.stop), there.stop)]
+    last = above.stop if shape == "cholesky" else row.stop
+    return [(before, before.stop), (slice(max(row.start, there.start), last), there.stop)]
 
 
 class _Formed:

@@ -126,10 +126,11 @@ def multiply(
     `bits` they get as many as an error of eps |a| |b| in every entry takes; False where entries are
     too small relative to their row and column for that, where one is not finite, and where the bits
     cut off could overflow. If `whole`, False also where any bit is cut off. The shape is "gram"
-    where `b` is `a` transposed, "triangular" where `b` is an upper triangle, "triangles" where `a`
-    is one too, and "factors" where `a` is a lower one; of "gram" and "triangles" the part of `out`
-    below the diagonal, some panels aside, stays as it is. `report` hears how many columns are
-    done. Rows of a "full" product are shared with other `devices`, by their numbers.
+    where `b` is `a` transposed, "cholesky" where it is an upper triangle, too, "triangular" where
+    `b` is an upper triangle, "triangles" where `a` is one too, and "factors" where `a` is a lower
+    one; of "gram", "cholesky" and "triangles" the part of `out` below the diagonal, some panels
+    aside, stays as it is. `report` hears how many columns are done. Rows of a "full" product are
+    shared with other `devices`, by their numbers.
     """
     if devices and shape != "full":
         raise ValueError(f'devices share in products of the shape "full"; got {shown(shape)}')
@@ -242,7 +243,8 @@ class _Form(NamedTuple):
             )  # fmt: skip
 
         forms = [partial(residues, i) for i in (0, 1)]
-        if self.shape == "gram" and shift is other_shift and not (is_complex and self.conj_a):
+        is_square = self.shape in ("gram", "cholesky") and shift is other_shift
+        if is_square and not (is_complex and self.conj_a):
             forms[1] = forms[0]
         m = int(a.shape[-2])
 
