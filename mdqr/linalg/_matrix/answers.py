@@ -123,8 +123,8 @@ def answered(
         return x
     sizes = abs(first_limbs(given.matrix))
     error = found.error if higher is None else _by_higher(given, found, evaluate, higher)
-    # Values whose errors are measured are those that are returned.
-    spread = partial(given.spread, value=x, is_rounded=is_tight or not _is_full(given))
+    is_rounded = found.value.precision.limbs > x.precision.limbs
+    spread = partial(given.spread, value=x, is_rounded=is_rounded)
     return x.copy(), Info(
         given.inputs.precision,
         abs(first_limbs(x)),

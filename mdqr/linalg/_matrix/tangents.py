@@ -18,8 +18,10 @@ from mdqr.linalg._matrix.expm import circular, expm, hyperbolic
 from mdqr.linalg._matrix.given import Given, first_limbs, frobenius
 from mdqr.linalg._matrix.refined.linear import EntryErrors, Equation, Solutions
 from mdqr.linalg._matrix.series.exponential import Exponential, added, moved
+from mdqr.linalg._matrix.series.followed import Followed, product_errors
 from mdqr.linalg._matrix.series.logarithm import Logarithm
 from mdqr.linalg._shared.info import Info
+from mdqr.linalg._spectral.disks import SLACK
 
 
 @experimental
@@ -79,8 +81,7 @@ def _tangent(
     data_error: Mapping[str, Any] | None,
     return_info: bool,
 ) -> Any:
-    is_circular = name == "tanm"
-    both = circular if is_circular else hyperbolic
+    unit, both = (1j, circular) if name == "tanm" else (1.0, hyperbolic)
 
     def evaluate(given: Given) -> Found:
         matrix, backend = given.matrix, given.inputs.backend
@@ -90,7 +91,7 @@ def _tangent(
         found = Solutions(Equation(backend, cosine, zeros, sine))
 
         def bounds(of_a: np.ndarray) -> np.ndarray:
-            d = moved(first_limbs(matrix), frobenius(of_a), circular=is_circular)
+            d = moved(unit * first_limbs(matrix), frobenius(of_a), both=True)
             each = added(error(), d)
             if each.ndim == 1:
                 each = np.broadcast_to(each[:, None, None], of_a.shape)
@@ -162,11 +163,14 @@ def _power(given: Given, t: MDArray) -> Found:
     logarithm = Logarithm(backend, given.matrix, keep=given.keep)
     y = logarithm.value * t
     power = Exponential(y, backend, keep=given.keep)
-    size, eps = abs(float(t)), given.matrix.precision.eps
+    exact = Followed.none(y.shape)
 
     def bounds(of_a: np.ndarray) -> np.ndarray:
-        exponents = first_limbs(y)
-        d = size * logarithm.error(of_a) + 16 * eps * frobenius(exponents)
-        return added(power.error(), moved(exponents, d))
+        factor = y._like(Kind(t.precision.limbs, y.is_complex).identity(backend.xp, y.shape)) * t
+        terms = (logarithm.value, exact), (factor, exact)
+        lost = product_errors(backend, *terms, y).entries()
+        d = abs(float(t)) * SLACK * logarithm.error(of_a)
+        d = (d if d.ndim == 1 else frobenius(d)) + frobenius(lost)
+        return added(power.error(), moved(first_limbs(y), d))
 
     return Found(power.value, bounds, logarithm.last)
