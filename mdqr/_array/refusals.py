@@ -41,6 +41,9 @@ _ROUNDED = frozenset({"corr", "cov", "corrwith", "autocorr", "interpolate", "cut
 # Functions of `scipy.optimize` that have another name here.
 _FITS = {"leastsq": "least_squares", "fsolve": "root"}
 
+# Functions of `numpy.polynomial.polynomial` that mdqr has; coefficients are in reverse order.
+_POLYNOMIALS = {"polyfit": "mdqr.polyfit", "polyroots": "mdqr.linalg.roots"}
+
 # Attributes of `numpy.ndarray` that an MDArray does not have.
 _LIMBS = "a.limbs.{name} describes the storage, float64 of shape (N, *shape)"
 _ABSENT = {
@@ -107,6 +110,23 @@ def check_for_pandas(precision: Precision, frame: FrameType | None) -> None:
         frame = frame.f_back
 
 
+def check_for_xarray(precision: Precision, frame: FrameType | None) -> None:
+    """Raise TypeError where xarray rounds for an index or a dictionary, not for `to_numpy`."""
+    called, outer = "", frame
+    while outer is not None and package_of(outer) == "xarray":
+        if outer.f_globals.get("__name__", "").startswith("xarray.plot"):
+            return
+        called = called if called == "safe_cast_to_index" else outer.f_code.co_name
+        outer = outer.f_back
+    if called == "to_numpy" or precision.limbs == 1:
+        return
+    raise TypeError(
+        f"xarray would round an MDArray of precision {precision} to float64: indexes are labels in "
+        "float64, as are dictionaries; use a.to_numpy() if the nearest float64 values are enough, "
+        "or give the values as a coordinate with another name than its dimension"
+    )
+
+
 def rounded_by_pandas(precision: Precision) -> str:
     """Return the message for statistics that pandas forms of float64."""
     return (
@@ -140,6 +160,8 @@ def _instead(caller: str) -> str | None:
     package, _, name = caller.rpartition(".")
     if caller in ("numpy.testing.assert_allclose", "pytest.approx"):
         return "mdqr.testing.assert_allclose(x, y, rtol=...)"
+    if package == "numpy.polynomial.polynomial" and name in _POLYNOMIALS:
+        return _POLYNOMIALS[name]
     if package == "numpy.testing" and name.startswith("assert"):
         return "mdqr.testing.assert_close"
     if package in ("scipy.linalg", "numpy.linalg"):
@@ -187,7 +209,8 @@ def _public(frame: FrameType) -> str | None:
         return "pytest.approx" if parts[-1] in ("approx", "python_api") else None
     if called.startswith("_") or parts[0] not in _NAMED:
         return None
-    places = (".".join(parts[:count]) for count in (2, 1) if not parts[:count][-1].startswith("_"))
+    counts = (3, 2, 1) if parts[:2] == ["numpy", "polynomial"] else (2, 1)
+    places = (".".join(parts[:count]) for count in counts if not parts[:count][-1].startswith("_"))
     known = (place for place in places if callable(getattr(sys.modules.get(place), called, None)))
     place = next(known, None)
     return None if place is None else f"{place}.{called}"

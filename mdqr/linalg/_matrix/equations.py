@@ -191,8 +191,8 @@ def _moves(inputs: Inputs, powers: np.ndarray) -> Any:
 def wrapped(function: str, operands: Operands, block: Any) -> MDArray:
     """Return the solutions with the batch shape, rounded once."""
     inputs, field = operands.inputs, operands.inputs.is_complex
+    block = block.reshape(*block.shape[: planes.lead(field)], *operands.batch, *block.shape[-2:])
     checks = Checks()
     checks.require_in_range(function, "the solution", block, field)
     checks.settle()
-    lead = block.shape[: planes.lead(field)]
-    return inputs.wrap(block.reshape(*lead, *operands.batch, *block.shape[-2:]))
+    return inputs.wrap(block)
