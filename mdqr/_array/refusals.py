@@ -30,7 +30,7 @@ _OF_INTEGERS = {
     *("left_shift", "packbits", "right_shift", "unpackbits"),
 }
 # Packages whose functions are named, and the names of functions that only stand around others.
-_NAMED = ("numpy", "pandas", "scipy", "sklearn", "xarray", "_pytest")
+_NAMED = ("numpy", "pandas", "scipy", "sklearn", "statsmodels", "xarray", "_pytest")
 _AROUND = ("wrapper", "wrapped", "inner", "inner_f", "call", "func", "f", "fun")
 
 
@@ -147,7 +147,7 @@ def refused(precision: Precision) -> str:
     instead = _instead(caller) if caller else None
     if instead:
         return f"{text}; {instead} keeps the digits"
-    if caller is None or caller.startswith(("numpy.ma.", "pandas.", "xarray.")):
+    if caller is None or caller.startswith(("numpy.ma.", "pandas", "xarray")):
         text += (
             f"; convert a data frame or a masked array beside it with mdqr.array(x, "
             f"precision=mdqr.{precision})"
@@ -181,7 +181,10 @@ def _instead(caller: str) -> str | None:
 
 
 def _caller(frame: FrameType | None) -> str | None:
-    """Return the public name of the outermost function of the package that asks, if it is known."""
+    """Return the public name of the outermost function of the package that asks, if it is known.
+
+    Of classes and others the name of the package.
+    """
     while frame is not None and package_of(frame) in ("mdqr", "numpy") and _public(frame) is None:
         frame = frame.f_back
     outer = frame  # a helper of NumPy may be called by another package that is known
@@ -193,7 +196,7 @@ def _caller(frame: FrameType | None) -> str | None:
     while frame is not None and package in _NAMED and package_of(frame) == package:
         found = _public(frame) or found
         frame = frame.f_back
-    return found
+    return found or (package if package in _NAMED and package not in ("numpy", "_pytest") else None)
 
 
 def _public(frame: FrameType) -> str | None:
