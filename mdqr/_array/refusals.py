@@ -158,6 +158,8 @@ def refused(precision: Precision) -> str:
 def _instead(caller: str) -> str | None:
     """Return the function of mdqr that does what another one does."""
     package, _, name = caller.rpartition(".")
+    if caller == "scipy.sparse":
+        return "mdqr.sparse.matmul, solve or lstsq"
     if caller in ("numpy.testing.assert_allclose", "pytest.approx"):
         return "mdqr.testing.assert_allclose(x, y, rtol=...)"
     if package == "numpy.polynomial.polynomial" and name in _POLYNOMIALS:
@@ -192,11 +194,19 @@ def _caller(frame: FrameType | None) -> str | None:
         outer = outer.f_back
     if outer is not None and package_of(outer) in _NAMED:
         frame = outer
-    found, package = None, package_of(frame)
+    found, package, asking = None, package_of(frame), frame
     while frame is not None and package in _NAMED and package_of(frame) == package:
         found = _public(frame) or found
         frame = frame.f_back
-    return found or (package if package in _NAMED and package not in ("numpy", "_pytest") else None)
+    return found or _part_of(package, asking)
+
+
+def _part_of(package: str, frame: FrameType | None) -> str | None:
+    """Return the name of a package other than NumPy, or of SciPy's sparse matrices."""
+    if frame is None or package not in _NAMED or package in ("numpy", "_pytest"):
+        return None
+    module = str(frame.f_globals.get("__name__", ""))
+    return "scipy.sparse" if module.startswith("scipy.sparse.") else package
 
 
 def _public(frame: FrameType) -> str | None:

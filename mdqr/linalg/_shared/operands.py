@@ -219,7 +219,7 @@ def _highest(values: list[Any]) -> Precision:
         return max(found, key=attrgetter("limbs"))
     for value in values:
         if _kind(value) not in "biufc":
-            to_block(value, 1)  # raises for what is no numbers at all
+            to_block(value, 1)  # raises where there are no numbers at all
             raise TypeError(
                 f"exact numbers have no precision of their own; got {type(value).__name__}: "
                 "give one, as in precision=mdqr.qd"

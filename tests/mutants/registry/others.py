@@ -213,7 +213,7 @@ _SOLUTIONS = tuple(
 )
 _MATRIX = "mdqr.linalg._matrix."
 MATRIX = (
-    # Those of other precisions are differences from the value of the next one.
+    # Bounds of other precisions are differences from the value of the next one.
     Mutant(_MATRIX + "series.exponential:Exponential.error", _FUNCTIONS[:1], precisions=("od",)),
     Mutant(_MATRIX + "series.plan:truncation", _ROUNDED, precisions=("od",)),
     Mutant(_MATRIX + "series.followed:lost_by_sum", _SUMS, precisions=("od",)),

@@ -149,7 +149,7 @@ def added(errors: np.ndarray, norms: np.ndarray) -> np.ndarray:
 def moved(a: np.ndarray, d: np.ndarray, *, both: bool = False) -> np.ndarray:
     """Return ``d exp(m + d)``, bounds of ``norm(f(a + e) - f(a))`` for all e of norm d.
 
-    f is exp; if `both`, cosh and sinh. Those of cos and sin are of ``1j a``.
+    f is exp; if `both`, cosh and sinh. For cos and sin give ``1j a``.
     """
     found = d * np.exp(growth(a, both=both) + d)
     return np.where(d == 0, 0.0, np.where(np.isnan(found), np.inf, SLACK**2 * found))
