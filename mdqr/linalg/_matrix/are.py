@@ -15,7 +15,7 @@ from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr._stability import experimental
 from mdqr._typing import Floats, PrecisionLike
-from mdqr.linalg._matrix.answers import require_value
+from mdqr.linalg._matrix.answers import of_four, require_value
 from mdqr.linalg._matrix.equations import Operands, gathered, last_rounding, wrapped
 from mdqr.linalg._matrix.given import first_limbs
 from mdqr.linalg._matrix.refined.discrete import Discrete
@@ -39,6 +39,7 @@ _ASYMMETRY = 2.0**-40
 
 
 @experimental
+@of_four
 def solve_continuous_are(
     a: Any,
     b: Any,
@@ -49,7 +50,7 @@ def solve_continuous_are(
     precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     return_info: bool = False,
-) -> MDArray | tuple[MDArray, Info]:
+) -> Any:
     """Solve ``a^H x + x a - x b inv(r) b^H x + q = 0``; as `scipy.linalg.solve_continuous_are`.
 
     Parameters
@@ -116,6 +117,7 @@ def solve_continuous_are(
 
 
 @experimental
+@of_four
 @documented(solve_continuous_are)
 def solve_discrete_are(
     a: Any,
@@ -127,7 +129,7 @@ def solve_discrete_are(
     precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     return_info: bool = False,
-) -> MDArray | tuple[MDArray, Info]:
+) -> Any:
     """Solve ``a^H x a - x - a^H x b inv(r + b^H x b) b^H x a + q = 0``.
 
     As `scipy.linalg.solve_discrete_are`; `r` must have an inverse.

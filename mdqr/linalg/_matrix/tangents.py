@@ -13,14 +13,13 @@ from mdqr._functions.creation import asarray
 from mdqr._limbs.planes import Kind
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
-from mdqr.linalg._matrix.answers import Found, answered, of_matrix
+from mdqr.linalg._matrix.answers import Found, answered, of_matrix, of_two
 from mdqr.linalg._matrix.expm import circular, expm, hyperbolic
 from mdqr.linalg._matrix.given import Given, first_limbs, frobenius
 from mdqr.linalg._matrix.refined.linear import EntryErrors, Equation, Solutions
 from mdqr.linalg._matrix.series.exponential import Exponential, added, moved
 from mdqr.linalg._matrix.series.followed import Followed, product_errors
 from mdqr.linalg._matrix.series.logarithm import Logarithm
-from mdqr.linalg._shared.info import Info
 from mdqr.linalg._spectral.disks import SLACK
 
 
@@ -105,6 +104,7 @@ def _tangent(
 
 
 @experimental
+@of_two
 @documented(expm)
 def fractional_matrix_power(
     a: Any,
@@ -114,7 +114,7 @@ def fractional_matrix_power(
     precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     return_info: bool = False,
-) -> MDArray | tuple[MDArray, Info]:
+) -> Any:
     """Return principal powers ``expm(t * logm(a))``; as `scipy.linalg.fractional_matrix_power`.
 
     Errors are bounded as by `expm`, and grow with ``norm(t * logm(a))``.
