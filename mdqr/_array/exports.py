@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from mdqr._array.refusals import refused
+from mdqr._array.refusals import check_for_xarray, refused
 from mdqr._convert.arrays import block_to_fractions, block_to_mpmath, block_to_strings
 from mdqr._errors import package_of
 from mdqr._io.files import restored
@@ -55,6 +55,8 @@ class Exports:
         >>> mdqr.array(["0.1", "0.5"], precision=mdqr.qd).to_numpy()
         array([0.1, 0.5])
         """
+        if sys._getframe(1).f_globals.get("__name__", "")[:7] == "xarray.":
+            check_for_xarray(self._precision, sys._getframe(1))
         block = host_block(self._block)
         if not self._complex:
             return cast(np.ndarray, planes.nearest_double(block))

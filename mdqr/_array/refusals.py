@@ -30,7 +30,7 @@ _OF_INTEGERS = {
     *("left_shift", "packbits", "right_shift", "unpackbits"),
 }
 # Packages whose functions are named, and the names of functions that only stand around others.
-_NAMED = ("numpy", "pandas", "scipy", "sklearn", "xarray", "_pytest")
+_NAMED = ("numpy", "pandas", "scipy", "sklearn", "statsmodels", "xarray", "_pytest")
 _AROUND = ("wrapper", "wrapped", "inner", "inner_f", "call", "func", "f", "fun")
 
 
@@ -40,6 +40,9 @@ _ROUNDED = frozenset({"corr", "cov", "corrwith", "autocorr", "interpolate", "cut
 
 # Functions of `scipy.optimize` that have another name here.
 _FITS = {"leastsq": "least_squares", "fsolve": "root"}
+
+# Functions of `numpy.polynomial.polynomial` that mdqr has; coefficients are in reverse order.
+_POLYNOMIALS = {"polyfit": "mdqr.polyfit", "polyroots": "mdqr.linalg.roots"}
 
 # Attributes of `numpy.ndarray` that an MDArray does not have.
 _LIMBS = "a.limbs.{name} describes the storage, float64 of shape (N, *shape)"
@@ -107,6 +110,23 @@ def check_for_pandas(precision: Precision, frame: FrameType | None) -> None:
         frame = frame.f_back
 
 
+def check_for_xarray(precision: Precision, frame: FrameType | None) -> None:
+    """Raise TypeError where xarray rounds for an index or a dictionary, not for `to_numpy`."""
+    called, outer = "", frame
+    while outer is not None and package_of(outer) == "xarray":
+        if outer.f_globals.get("__name__", "").startswith("xarray.plot"):
+            return
+        called = called if called == "safe_cast_to_index" else outer.f_code.co_name
+        outer = outer.f_back
+    if called == "to_numpy" or precision.limbs == 1:
+        return
+    raise TypeError(
+        f"xarray would round an MDArray of precision {precision} to float64: indexes are labels in "
+        "float64, as are dictionaries; use a.to_numpy() if the nearest float64 values are enough, "
+        "or give the values as a coordinate with another name than its dimension"
+    )
+
+
 def rounded_by_pandas(precision: Precision) -> str:
     """Return the message for statistics that pandas forms of float64."""
     return (
@@ -127,7 +147,7 @@ def refused(precision: Precision) -> str:
     instead = _instead(caller) if caller else None
     if instead:
         return f"{text}; {instead} keeps the digits"
-    if caller is None or caller.startswith(("numpy.ma.", "pandas.", "xarray.")):
+    if caller is None or caller.startswith(("numpy.ma.", "pandas", "xarray")):
         text += (
             f"; convert a data frame or a masked array beside it with mdqr.array(x, "
             f"precision=mdqr.{precision})"
@@ -138,8 +158,12 @@ def refused(precision: Precision) -> str:
 def _instead(caller: str) -> str | None:
     """Return the function of mdqr that does what another one does."""
     package, _, name = caller.rpartition(".")
+    if caller == "scipy.sparse":
+        return "mdqr.sparse.matmul, solve or lstsq"
     if caller in ("numpy.testing.assert_allclose", "pytest.approx"):
         return "mdqr.testing.assert_allclose(x, y, rtol=...)"
+    if package == "numpy.polynomial.polynomial" and name in _POLYNOMIALS:
+        return _POLYNOMIALS[name]
     if package == "numpy.testing" and name.startswith("assert"):
         return "mdqr.testing.assert_close"
     if package in ("scipy.linalg", "numpy.linalg"):
@@ -159,7 +183,10 @@ def _instead(caller: str) -> str | None:
 
 
 def _caller(frame: FrameType | None) -> str | None:
-    """Return the public name of the outermost function of the package that asks, if it is known."""
+    """Return the public name of the outermost function of the package that asks, if it is known.
+
+    Of classes and others the name of the package.
+    """
     while frame is not None and package_of(frame) in ("mdqr", "numpy") and _public(frame) is None:
         frame = frame.f_back
     outer = frame  # a helper of NumPy may be called by another package that is known
@@ -167,11 +194,19 @@ def _caller(frame: FrameType | None) -> str | None:
         outer = outer.f_back
     if outer is not None and package_of(outer) in _NAMED:
         frame = outer
-    found, package = None, package_of(frame)
+    found, package, asking = None, package_of(frame), frame
     while frame is not None and package in _NAMED and package_of(frame) == package:
         found = _public(frame) or found
         frame = frame.f_back
-    return found
+    return found or _part_of(package, asking)
+
+
+def _part_of(package: str, frame: FrameType | None) -> str | None:
+    """Return the name of a package other than NumPy, or of SciPy's sparse matrices."""
+    if frame is None or package not in _NAMED or package in ("numpy", "_pytest"):
+        return None
+    module = str(frame.f_globals.get("__name__", ""))
+    return "scipy.sparse" if module.startswith("scipy.sparse.") else package
 
 
 def _public(frame: FrameType) -> str | None:
@@ -187,7 +222,8 @@ def _public(frame: FrameType) -> str | None:
         return "pytest.approx" if parts[-1] in ("approx", "python_api") else None
     if called.startswith("_") or parts[0] not in _NAMED:
         return None
-    places = (".".join(parts[:count]) for count in (2, 1) if not parts[:count][-1].startswith("_"))
+    counts = (3, 2, 1) if parts[:2] == ["numpy", "polynomial"] else (2, 1)
+    places = (".".join(parts[:count]) for count in counts if not parts[:count][-1].startswith("_"))
     known = (place for place in places if callable(getattr(sys.modules.get(place), called, None)))
     place = next(known, None)
     return None if place is None else f"{place}.{called}"

@@ -55,6 +55,8 @@ class Layout:
                 "--thousands ",
                 "--comments ",
                 "--encoding latin-1 or utf-16",
+                "--delimiter ",
+                "--delimiter blanks",
             ),
         )
 

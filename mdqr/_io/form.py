@@ -32,6 +32,8 @@ class Advice(NamedTuple):
     thousands: str = "thousands="
     comments: str = "comments="
     encoding: str = "encoding='latin-1' or 'utf-16'"
+    delimiter: str = "delimiter="
+    blanks: str = "delimiter=None"
 
 
 class Form:
@@ -154,6 +156,8 @@ class Form:
 
     def hint(self, text: str) -> str:
         """Return what to say of a field that is not a number, behind the reason."""
+        if (several := self._several(text)) is not None:
+            return f"; are these several fields? give {several}"
         if self.thousands is not None and self.thousands in text:
             return f"; {self.thousands!r} is for groups of three digits, before the fraction"
         comma = self.decimal == "." and _comma(text)
@@ -171,6 +175,14 @@ class Form:
         if "_" in text:
             return "; a number in a file has no underscores"
         return ""
+
+    def _several(self, text: str) -> str | None:
+        """Return the option for a field that is several numbers, None if it is not."""
+        for mark in (";", "\t", "|", None) if self.widths is None else ():
+            fields = text.split(mark)
+            if len(fields) > 1 and all(self.is_data(field) or _comma(field) for field in fields):
+                return self.advice.blanks if mark is None else f"{self.advice.delimiter}{mark!r}"
+        return None
 
     def number(self, text: str) -> str:
         """Return a field as text of a number; of one that is none anything that is none, too."""

@@ -385,10 +385,8 @@ class _Reading:
             line, column = place(error.index)
             text = texts[error.index].strip()
             reason = str(TextError(text)) if text else "the cell is empty; wanted a number"
-            reason += form.hints.get(text, "") or form.hint(text)
-            raise CellError(
-                f"{self.name}, line {line}, {labels[column]}: {reason}{end if line == 1 else ''}"
-            ) from None
+            hint = form.hints.get(text, "") or form.hint(text) or (end if line == 1 else "")
+            raise CellError(f"{self.name}, line {line}, {labels[column]}: {reason}{hint}") from None
 
     def joined(self, columns: int) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
         """Return the planes of all rows, and their lines."""

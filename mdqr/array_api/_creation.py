@@ -48,7 +48,7 @@ class Creation:
         namespace, whose values are the doubles that they are; an `MDArray` keeps its dtype. Texts,
         fractions and decimals are rounded once, as by `mdqr.array`.
         """
-        target = None if dtype is None else known(dtype)
+        target = None if dtype is None else dtypes.target_of(dtype, obj)
         if isinstance(obj, (memoryview, bytearray)) or hasattr(obj, "typecode"):
             obj = np.asarray(obj)
         if target is None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import mdqr
+from mdqr._array.refusals import refused
 from mdqr._core.base import ArrayBase
 from mdqr._core.dtypes import DType, FInfo, dtype_of, limits
 from mdqr._errors import shown
@@ -49,6 +50,21 @@ def known(dtype: Any) -> Any:
     ):
         raise TypeError(f"{shown(dtype)} is no dtype of mdqr.array_api")
     return dtype_of(d, found.kind == "c") if found.kind in "fc" else found
+
+
+def target_of(dtype: Any, x: Any) -> Any:
+    """Return the dtype that an array is asked to have.
+
+    Raises
+    ------
+    TypeError
+        If it is a floating one of NumPy, which would round the array in secret.
+    """
+    target = known(dtype)
+    is_numpys = isinstance(target, DType) and not isinstance(dtype, DType)
+    if is_numpys and isinstance(x, ArrayBase) and x._precision.limbs > 1:
+        raise TypeError(refused(x._precision))
+    return target
 
 
 def finfo(type: Any, /) -> FInfo:
@@ -120,9 +136,9 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     Raises
     ------
     TypeError
-        If complex values should become real.
+        If complex values should become real, or multiple doubles NumPy's float64.
     """
-    target = known(dtype)
+    target = target_of(dtype, x)
     x = dispatch.floating(x)
     if isinstance(target, DType):
         if isinstance(x, ArrayBase) and x.dtype is target:

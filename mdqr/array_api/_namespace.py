@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
+import mdqr
 from mdqr._convert.constants import e, pi
 from mdqr._core.dtypes import DType, dtype_of
 from mdqr._errors import shown
@@ -23,6 +24,8 @@ _OF_CREATION = (
     *("asarray", "full", "zeros", "ones", "empty", "eye", "arange", "linspace", "from_dlpack"),
     *("result_type", "__array_namespace_info__"),
 )
+# Functions beyond the standard that xarray takes from namespaces.
+_BEYOND = ("cross", "cumprod", "cumsum", "einsum", "gradient", "pad", "quantile", "transpose")
 _LIKE = ("full_like", "zeros_like", "ones_like", "empty_like", "meshgrid", "tril", "triu")
 
 
@@ -37,6 +40,11 @@ class Namespace(ModuleType):
 
     def __dir__(self) -> list[str]:
         return sorted(self.__all__)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _BEYOND:
+            return getattr(mdqr, name)
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
 
     def __repr__(self) -> str:
         return f"<namespace mdqr.array_api of precision {self.precision}>"

@@ -89,6 +89,13 @@ EINSUMS = {
     "i...,i": ((3, 2), (3,)),
     "ij,ij->ij": ((3, 2), (1, 2)),
     "i j , j k -> i k": ((0, 3), (3, 2)),
+    "ij,jk,kl->il": ((2, 3), (3, 4), (4, 2)),
+    "ii,ij,j->i": ((3, 3), (3, 2), (2,)),
+    "i,i,i->": ((3,), (3,), (3,)),
+    "i,j,k->kij": ((2,), (3,), (2,)),
+    "...ij,...jk,kl->...il": ((3, 2, 3), (1, 3, 4), (4, 2)),
+    "ab,bc,cd,da": ((2, 3), (3, 2), (2, 3), (3, 2)),
+    "bij,bj,b->bi": ((1, 2, 3), (4, 3), (4,)),
 }
 
 
@@ -115,7 +122,9 @@ def test_einsum_is_numpys(subscripts, data, dtype):
         ("ij->ii", "a"),
         ("ij,jk", "a", "wide"),
         ("ii", "wide"),
-        ("ij,ij,ij", "a", "a", "a"),
+        ("ij,ij,ij", "a", "a"),
+        ("ij,jk,kl", "a", "a", "wide"),
+        ("a", "ij", "ij"),
         ("i-j", "a"),
         (),
     ],
@@ -132,6 +141,9 @@ def test_products_keep_their_bound(multiple, rng):
     bound = (20 + 8) * multiple.eps
     for got in (mdqr.tensordot(a, b, 1), mdqr.einsum("ij,jk", a, b), mdqr.inner(a, b.T)):
         assert (abs(exact(got) - x @ y) <= bound * (abs(x) @ abs(y))).all()
+    product = mdqr.einsum("ij,jk,kl", a, b, b.T)
+    terms = abs(x) @ abs(y) @ abs(y.T)
+    assert (abs(exact(product) - x @ y @ y.T) <= 2.001 * bound * terms).all()
     for got in (mdqr.vecdot(a, b.T[:1]), mdqr.einsum("ij,j->i", a, b[:, 0])):
         assert (abs(exact(got) - x @ y[:, 0]) <= bound * (abs(x) @ abs(y[:, 0]))).all()
 

@@ -3,7 +3,7 @@
 import flint
 import numpy as np
 import pytest
-from arb_matrices import to_acb
+from arb_matrices import moduli, to_acb
 
 import mdqr
 from mdqr import linalg
@@ -77,15 +77,34 @@ def test_errors_are_within_their_bounds(name, dtype, precision):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_bounds_are_near_the_errors(name):
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_bounds_are_near_the_errors(name, dtype, multiple):
     """By the value of the next precision, or by errors that are followed."""
-    # In od the rounding of a sum of two exponentials is a bound, not measured.
-    for precision in ("dd", "qd") if name in ("coshm", "sinhm") else ("dd", "qd", "od"):
-        a = mdqr.random.normal((4, 4), precision=precision, rng=3) * 20
-        x, info = getattr(linalg, name)(a, return_info=True)
-        found, _ = errors(name, a, x)
-        assert (found <= info.error_bound).all()
-        assert (found / info.error_bound).max() > 0.25
+    a = mdqr.random.normal((4, 4), precision=multiple, dtype=dtype, rng=3) * 20
+    x, info = getattr(linalg, name)(a, return_info=True)
+    found, _ = errors(name, a, x)
+    assert (found <= info.error_bound).all()
+    assert (found / info.error_bound).max() > 2.0**-8
+
+
+def test_bounds_of_sums_are_near_their_roundings(monkeypatch):
+    """Of exponentials and their inverses, which are taken to be exact."""
+    monkeypatch.setattr(exponential.Exponential, "error", lambda self: np.zeros(40))
+    a = mdqr.random.normal((20, 1, 1), precision="od", rng=3)
+    x, info = linalg.coshm(a, return_info=True)
+    one, other = linalg.expm(a), linalg.expm(-a)
+    ratios = []
+    for i in range(20):
+        wanted = (to_acb(one[i]) + to_acb(other[i])) * flint.acb("0.5")
+        ratios.append((moduli(wanted - to_acb(x[i])) / info.error_bound[i]).item())
+    assert 0.5 < max(ratios) <= 1
+
+
+def test_negative_matrices_have_small_errors_of_the_data():
+    a = mdqr.array([[-50, 1], [0, -51]], precision="qd")
+    x, info = linalg.expm(a, return_info=True, data_error={"a_rtol": 1e-20})
+    assert (info.data_error_bound <= 1e-17 * float(x[0, 0])).all()
+    assert info.condition <= 100
 
 
 def test_bounds_are_not_a_thousand_times_too_large(multiple, monkeypatch):

@@ -215,3 +215,21 @@ def test_small_systems_of_a_device(monkeypatch, shape, rng):
     if shape[-1] == shape[-2]:
         found = solve(left, right)
         assert found.limbs.get().tobytes() == solve(a, b).limbs.tobytes()
+
+
+def test_matrix_functions_name_what_is_wrong():
+    with pytest.raises(np.linalg.LinAlgError, match=r"expm: the entry .* of the result is beyond"):
+        mdqr.linalg.expm([[1e308, 1e308], [1e308, 1e308]])
+    with pytest.raises(
+        np.linalg.LinAlgError, match=r"^expm: a must be square; got shape \(2, 3\)$"
+    ):
+        mdqr.linalg.expm(np.ones((2, 3)))
+    with pytest.raises(np.linalg.LinAlgError, match="rq: a must have at least two dimensions"):
+        mdqr.linalg.rq([1.0, 2.0])
+    for value in (None, {"a": 1}, {1, 2}, abs):
+        with pytest.raises(TypeError, match=f"got {type(value).__name__}$"):
+            mdqr.linalg.expm(value)
+    with pytest.raises(ValueError, match="nested sequences must have one shape"):
+        mdqr.linalg.expm([[1, 2], [3]])
+    with pytest.raises(TypeError, match="give one, as in precision"):
+        mdqr.linalg.expm([["1", "2"], ["3", "4"]])

@@ -51,12 +51,22 @@ def test_errors_of_powers_are_within_their_bounds(t, multiple):
 
 
 @pytest.mark.parametrize("name", ["tanm", "tanhm"])
-def test_bounds_are_near_the_errors(name):
-    """By the value of the next precision, if bounds are far above the last rounding."""
-    a = mdqr.random.normal((4, 4), precision="dd", rng=3) * 4
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_bounds_are_near_the_errors(name, dtype, multiple):
+    """By the value of the next precision, or by errors that are followed."""
+    a = mdqr.random.normal((4, 4), precision=multiple, dtype=dtype, rng=3)
     x, info = getattr(linalg, name)(a, return_info=True)
     error = check(x, info, tangent(name, to_acb(a)))
-    assert (error / info.error_bound).max() > 0.5
+    assert (error / info.error_bound).max() > (2.0**-6 if multiple == mdqr.od else 0.5)
+
+
+@pytest.mark.parametrize("t", [-0.25, 2.75])
+def test_bounds_of_powers_are_near_the_errors(t, multiple):
+    a = mdqr.random.normal((3, 3), precision=multiple, rng=3)
+    a = a @ a.mT
+    x, info = linalg.fractional_matrix_power(a, t, return_info=True)
+    wanted = (logarithm(to_acb(a), to_acb(linalg.logm(a))) * flint.acb(t)).exp()
+    assert (check(x, info, wanted) / info.error_bound).max() > 2.0**-8
 
 
 def test_exponents():

@@ -87,6 +87,16 @@ def solutions(a: MDArray, b: MDArray) -> MDArray:
     return linalg.solve_triangular(linalg.qr(a, "r"), x, "T")
 
 
+def matrix_functions(a: MDArray) -> MDArray:
+    one = mdqr.eye(len(a), precision=a.precision)
+    x = linalg.solve_continuous_are(a, one, one, one)
+    assert_type(x, MDArray)
+    assert_type(linalg.solve_discrete_lyapunov(a / 9, one), MDArray)
+    root, info = linalg.fractional_matrix_power(a @ a.T, 0.5, return_info=True)
+    assert_type(info, linalg.Info)
+    return linalg.funm(root, mdqr.exp) + x
+
+
 def others() -> None:
     a = np.vander(np.linspace(0, 1, 8), 2).astype(np.float32)
     print(tensorcore.qr(a, compute="bf16").Q.dtype, tensorcore.qr(a, "r").shape)
@@ -114,6 +124,7 @@ print(
     largest(factors(hilbert(4, mdqr.qd))[0]),
     solutions(hilbert(3, mdqr.od), mdqr.ones(3, precision="od")),
 )
+print(matrix_functions(hilbert(3, mdqr.qd)))
 arrays()
 others()
 polynomials()

@@ -1,9 +1,10 @@
-"""Einstein's notation for one operand or two."""
+"""Einstein's notation for sums of products."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import combinations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -30,17 +31,18 @@ def einsum(*operands: Any) -> MDArray:
     *operands : str, MDArray or array_like
         First the subscripts, a letter for each axis, as in ``"ij,jk->ik"``; ``...`` denotes axes
         that broadcast. Without an arrow the result has the letters that occur once, in alphabetical
-        order. Then one array or two, at least one an `MDArray`.
+        order. Then the arrays, at least one an `MDArray`.
 
     Returns
     -------
     MDArray
-        Of K products each: ``|error| <= (K + 8) * eps * sum(|a| |b|)``.
+        Sums of K products each: ``|error| <= (K + 8) * eps * sum(|a| |b|)``; of n operands, which
+        are multiplied in pairs, smallest results first, up to n - 1 times that and terms in eps**2.
 
     Raises
     ------
     ValueError
-        If the subscripts do not fit the operands in number or length, or more operands are given.
+        If the subscripts are not text, or do not fit the operands in number or length.
 
     Examples
     --------
@@ -50,10 +52,10 @@ def einsum(*operands: Any) -> MDArray:
     array([[3., 3.],
            [3., 3.]])
     """
-    if not operands or not isinstance(operands[0], str) or len(operands) not in (2, 3):
+    if len(operands) < 2 or not isinstance(operands[0], str):
         raise ValueError(
-            "einsum takes subscripts in one text and one operand or two; "
-            f"got {len(operands)} arguments: do two at a time"
+            "einsum takes subscripts in one text, then operands; got "
+            f"{', '.join(type(x).__name__ for x in operands) or 'nothing'}"
         )
     subscripts = operands[0]
     ops = promote(*operands[1:])
@@ -69,6 +71,8 @@ def einsum(*operands: Any) -> MDArray:
     if set(output) - set(sizes):
         raise ValueError(f"the result has axes of no operand: {subscripts!r}")
     parts = [_single(x, labels) for x, labels in zip(arrays, terms, strict=True)]
+    while len(parts) > 2:
+        parts = _fewer(ops, parts, output, sizes)
     if len(parts) == 1:
         (x, labels), summed = parts[0], [c for c in parts[0][1] if c not in output]
         total = _summed(x, labels, summed)
@@ -119,6 +123,22 @@ def _single(x: MDArray, labels: Labels) -> tuple[MDArray, Labels]:
 
 def _summed(x: MDArray, labels: Labels, summed: Labels) -> MDArray:
     return reductions.sum(x, tuple(labels.index(c) for c in summed)) if summed else x
+
+
+def _fewer(ops: Any, parts: list[Any], output: Labels, sizes: dict[Any, int]) -> list[Any]:
+    """Return the operands, with the two of them multiplied whose product is smallest."""
+
+    def kept(i: int, j: int) -> Labels:
+        others = {c for k, (_, labels) in enumerate(parts) if k not in (i, j) for c in labels}
+        both = dict.fromkeys([*parts[i][1], *parts[j][1]])
+        return [c for c in both if c in others or c in output]
+
+    pairs = combinations(range(len(parts)), 2)
+    i, j = min(pairs, key=lambda pair: prod(sizes[c] for c in kept(*pair)))
+    labels = kept(i, j)
+    found = _product(ops, [parts[i], parts[j]], labels, sizes)
+    rest = [part for k, part in enumerate(parts) if k not in (i, j)]
+    return [*rest, (found, labels)]
 
 
 def _product(ops: Any, parts: list[Any], output: Labels, sizes: dict[Any, int]) -> MDArray:

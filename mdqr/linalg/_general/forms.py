@@ -18,7 +18,7 @@ from mdqr.linalg._general.operands import operands
 from mdqr.linalg._general.schur_info import ErrorsOfForm
 from mdqr.linalg._general.subspaces.qr_algorithm import to_hessenberg
 from mdqr.linalg._shared.info import WithInfo
-from mdqr.linalg._shared.operands import as_array, memory_guard
+from mdqr.linalg._shared.operands import as_array, matrix_shape, memory_guard
 from mdqr.linalg._spectral.eigh import EighResult, eigh
 
 
@@ -171,7 +171,7 @@ def rq(
     ValueError
         If `mode` is neither "full" nor "economic".
     numpy.linalg.LinAlgError
-        If an entry is not finite.
+        If `a` has fewer than two dimensions, or an entry is not finite.
     MemoryError
         If memory for the factors cannot be allocated; the message gives the requested size.
 
@@ -190,6 +190,7 @@ def rq(
     if mode not in ("full", "economic"):
         raise ValueError(f'rq: mode must be "full" or "economic"; got {mode!r}')
     given = as_array(a, precision)
+    matrix_shape("rq", "a", given.shape)
     found = qr(given[..., ::-1, :].conj().mT, "complete" if mode == "full" else "reduced")
     r = found.R.conj().mT[..., ::-1, ::-1]
     return RQResult(r.copy(), found.Q.conj().mT[..., ::-1, :].copy())._described(found.info)

@@ -53,9 +53,77 @@ class OfMatrix(Protocol):
     ) -> tuple[MDArray, Info]: ...
 
 
+class OfTwo(Protocol):
+    """The types of functions of a matrix and one more operand."""
+
+    @overload
+    def __call__(
+        self,
+        a: Any,
+        other: Any,
+        /,
+        *,
+        precision: PrecisionLike | None = ...,
+        data_error: Mapping[str, Any] | None = ...,
+        return_info: Literal[False] = ...,
+    ) -> MDArray: ...
+    @overload
+    def __call__(
+        self,
+        a: Any,
+        other: Any,
+        /,
+        *,
+        precision: PrecisionLike | None = ...,
+        data_error: Mapping[str, Any] | None = ...,
+        return_info: Literal[True],
+    ) -> tuple[MDArray, Info]: ...
+
+
+class OfFour(Protocol):
+    """The types of functions of four matrices."""
+
+    @overload
+    def __call__(
+        self,
+        a: Any,
+        b: Any,
+        q: Any,
+        r: Any,
+        /,
+        *,
+        precision: PrecisionLike | None = ...,
+        data_error: Mapping[str, Any] | None = ...,
+        return_info: Literal[False] = ...,
+    ) -> MDArray: ...
+    @overload
+    def __call__(
+        self,
+        a: Any,
+        b: Any,
+        q: Any,
+        r: Any,
+        /,
+        *,
+        precision: PrecisionLike | None = ...,
+        data_error: Mapping[str, Any] | None = ...,
+        return_info: Literal[True],
+    ) -> tuple[MDArray, Info]: ...
+
+
 def of_matrix(function: Callable[..., Any]) -> OfMatrix:
     """Let type checkers see by `return_info` which result a function has."""
     return cast("OfMatrix", function)
+
+
+def of_two(function: Callable[..., Any]) -> OfTwo:
+    """Let type checkers see the result of a function of two operands."""
+    return cast("OfTwo", function)
+
+
+def of_four(function: Callable[..., Any]) -> OfFour:
+    """Let type checkers see the result of a function of four operands."""
+    return cast("OfFour", function)
 
 
 # Bounds of the errors of entries of the value, or of norms of errors, given bounds of the errors of
@@ -123,8 +191,8 @@ def answered(
         return x
     sizes = abs(first_limbs(given.matrix))
     error = found.error if higher is None else _by_higher(given, found, evaluate, higher)
-    # Values whose errors are measured are those that are returned.
-    spread = partial(given.spread, value=x, is_rounded=is_tight or not _is_full(given))
+    is_rounded = found.value.precision.limbs > x.precision.limbs
+    spread = partial(given.spread, value=x, is_rounded=is_rounded)
     return x.copy(), Info(
         given.inputs.precision,
         abs(first_limbs(x)),

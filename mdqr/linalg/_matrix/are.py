@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._backend.protocol import Backend
 from mdqr._docstrings import documented
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr._stability import experimental
 from mdqr._typing import Floats, PrecisionLike
-from mdqr.linalg._matrix.answers import require_value
-from mdqr.linalg._matrix.equations import Operands, gathered, wrapped
+from mdqr.linalg._matrix.answers import of_four, require_value
+from mdqr.linalg._matrix.equations import Operands, gathered, last_rounding, wrapped
 from mdqr.linalg._matrix.given import first_limbs
 from mdqr.linalg._matrix.refined.discrete import Discrete
 from mdqr.linalg._matrix.refined.linear import EntryErrors, Equation, Solutions
@@ -27,6 +28,7 @@ from mdqr.linalg._matrix.refined.riccati import (
     RiccatiSolutions,
     hermitian_part,
 )
+from mdqr.linalg._matrix.series.followed import Followed, product_errors
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import memory_guard, square_order
@@ -37,6 +39,7 @@ _ASYMMETRY = 2.0**-40
 
 
 @experimental
+@of_four
 def solve_continuous_are(
     a: Any,
     b: Any,
@@ -47,7 +50,7 @@ def solve_continuous_are(
     precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     return_info: bool = False,
-) -> MDArray | tuple[MDArray, Info]:
+) -> Any:
     """Solve ``a^H x + x a - x b inv(r) b^H x + q = 0``; as `scipy.linalg.solve_continuous_are`.
 
     Parameters
@@ -98,8 +101,7 @@ def solve_continuous_are(
     Notes
     -----
     Newton's method (D. L. Kleinman 1968) from the stable subspace of the Hamiltonian matrix in
-    float64, with residuals and ``b inv(r) b^H`` in twice the limbs. In the highest precision the
-    rounding errors of that product are most of the error bound.
+    float64, with residuals and ``b inv(r) b^H`` in twice the limbs.
 
     Examples
     --------
@@ -115,6 +117,7 @@ def solve_continuous_are(
 
 
 @experimental
+@of_four
 @documented(solve_continuous_are)
 def solve_discrete_are(
     a: Any,
@@ -126,7 +129,7 @@ def solve_discrete_are(
     precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     return_info: bool = False,
-) -> MDArray | tuple[MDArray, Info]:
+) -> Any:
     """Solve ``a^H x a - x - a^H x b inv(r + b^H x b) b^H x a + q = 0``.
 
     As `scipy.linalg.solve_discrete_are`; `r` must have an inverse.
@@ -175,13 +178,13 @@ def _solved(
     if not return_info:
         return x
 
+    rounding = last_rounding(found.value, x)
+
     def bound(errors: list[np.ndarray]) -> Floats:
         with np.errstate(all="ignore"):
-            data = ErrorsOfData(errors[0], _errors_of_g(wide, gain, errors), errors[2])
-            error = found.error(data).reshape(x.shape)
-            return np.asarray(
-                SLACK * (error + 2 * x.precision.eps * abs(first_limbs(x))) + 2.0**-1070
-            )
+            of_g = _errors_of_g(inputs.backend, wide, gain, g, errors)
+            error = found.error(ErrorsOfData(errors[0], of_g, errors[2])).reshape(x.shape)
+            return np.asarray(SLACK * (error + rounding) + 2.0**-1070)
 
     return x.copy(), Info(
         inputs.precision,
@@ -226,10 +229,13 @@ def _gain(operands: Operands, r: MDArray) -> tuple[MDArray, Solutions]:
     return b, Solutions(Equation(operands.inputs.backend, r, zeros, adjoint))
 
 
-def _errors_of_g(b: MDArray, gain: Solutions, errors: list[np.ndarray]) -> np.ndarray:
+def _errors_of_g(
+    backend: Backend, b: MDArray, gain: Solutions, g: MDArray, errors: list[np.ndarray]
+) -> np.ndarray:
     """Return bounds of the errors of ``G = B K``."""
     of_b, of_k = abs(first_limbs(b)), abs(first_limbs(gain.value))
     n = b.shape[-2]
     lost = gain.error(EntryErrors(errors[3], np.zeros((len(b), n, n)), errors[1].swapaxes(-1, -2)))
-    rounding = 2 * (b.shape[-1] + 8) * b.precision.eps * of_k
-    return np.asarray(SLACK * (of_b @ (lost + rounding) + errors[1] @ (of_k + lost)))
+    left, right = ((x, Followed.none(x.shape)) for x in (b, gain.value))
+    rounding = product_errors(backend, left, right, g).entries()
+    return np.asarray(SLACK * (rounding + of_b @ lost + errors[1] @ (of_k + lost)))

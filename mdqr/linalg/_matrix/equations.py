@@ -97,13 +97,13 @@ def solved(
 def _info(operands: Operands, found: Solutions, x: MDArray, powers: list[np.ndarray]) -> Info:
     """Return the info of solutions x, of which those found are scaled by powers of two."""
     moves = (powers[2] - powers[0])[:, None, None]
+    rounding = last_rounding(found.value, x)
 
     def bound(errors: EntryErrors) -> Floats:
         entries = (np.ldexp(e, -p[:, None, None]) for e, p in zip(errors, powers, strict=True))
         with np.errstate(all="ignore"):
             error = np.ldexp(found.error(EntryErrors(*entries)), moves)
-            error = error.reshape(x.shape) + 2 * x.precision.eps * abs(first_limbs(x))
-            return np.asarray(SLACK * error + 2.0**-1070)
+            return np.asarray(SLACK * (error.reshape(x.shape) + rounding) + 2.0**-1070)
 
     errors = operands.errors
     of_b = errors[0].swapaxes(-1, -2) if len(errors) == 2 else errors[1]
@@ -116,6 +116,12 @@ def _info(operands: Operands, found: Solutions, x: MDArray, powers: list[np.ndar
         method="refinement",
         iterations=found.steps,
     )
+
+
+def last_rounding(found: MDArray, x: MDArray) -> Any:
+    """Return what entries x may differ by from those found, which may have more limbs."""
+    is_rounded = found.precision.limbs > x.precision.limbs
+    return 2 * x.precision.eps * abs(first_limbs(x)) if is_rounded else 0.0
 
 
 def gathered(
@@ -185,8 +191,8 @@ def _moves(inputs: Inputs, powers: np.ndarray) -> Any:
 def wrapped(function: str, operands: Operands, block: Any) -> MDArray:
     """Return the solutions with the batch shape, rounded once."""
     inputs, field = operands.inputs, operands.inputs.is_complex
+    block = block.reshape(*block.shape[: planes.lead(field)], *operands.batch, *block.shape[-2:])
     checks = Checks()
     checks.require_in_range(function, "the solution", block, field)
     checks.settle()
-    lead = block.shape[: planes.lead(field)]
-    return inputs.wrap(block.reshape(*lead, *operands.batch, *block.shape[-2:]))
+    return inputs.wrap(block)

@@ -17,6 +17,7 @@ from mdqr._typing import PrecisionLike
 from mdqr.linalg._matrix.answers import Found, answered, of_matrix
 from mdqr.linalg._matrix.given import Given, Keep, first_limbs, frobenius
 from mdqr.linalg._matrix.series.exponential import Exponential, added, moved
+from mdqr.linalg._matrix.series.followed import lost_by_sum
 from mdqr.linalg._spectral.disks import SLACK
 
 # The value and, where it is asked for, what bounds its error in the Frobenius norm.
@@ -175,7 +176,7 @@ def _function(
     data_error: Mapping[str, Any] | None,
     return_info: bool,
 ) -> Any:
-    is_circular = name in ("cosm", "sinm")
+    unit = 1j if name in ("cosm", "sinm") else 1.0
 
     def evaluate(given: Given) -> Found:
         matrix = given.matrix
@@ -183,7 +184,7 @@ def _function(
         a = first_limbs(matrix)
 
         def bounds(of_a: np.ndarray) -> np.ndarray:
-            return added(error(), moved(a, frobenius(of_a), circular=is_circular))
+            return added(error(), moved(unit * a, frobenius(of_a), both=name != "expm"))
 
         return Found(value, bounds, of_norm=True)
 
@@ -212,20 +213,22 @@ def hyperbolic(
     both = xp.concatenate([a._block, planes.negate(a._block, a.is_complex)], axis=kind.lead)
     found = Exponential(a._like(both), backend, keep=keep)
     plus, minus = found.value[: len(a)], found.value[len(a) :]
-    values = []
+    sums = []
     for sign in signs:
         name = "add" if sign > 0 else "subtract"
-        block = backend.binary(name, plus._block, minus._block, kind=kind)
-        values.append(a._like(backend.ldexp(block, -1, is_complex=a.is_complex)))
-    sizes = [first_limbs(x) for x in (plus, minus)] if keep else []
-    return values, lambda: _half_sum(found.error(), sizes, a.precision.eps)
+        sums.append(a._like(backend.binary(name, plus._block, minus._block, kind=kind)))
 
+    def error() -> np.ndarray:
+        errors, half = found.error(), len(a)
+        lost = np.zeros(a.shape)
+        for sign, x in zip(signs, sums, strict=True):
+            terms = ((1, plus), (int(sign), minus), (-1, x))
+            lost = np.maximum(lost, lost_by_sum(backend, *terms))
+        rounding = frobenius(lost) if errors.ndim == 1 else lost
+        return np.asarray(SLACK * (errors[:half] + errors[half:] + rounding) / 2)
 
-def _half_sum(errors: np.ndarray, sizes: list[np.ndarray], eps: float) -> np.ndarray:
-    """Return bounds for half the sum or difference of two values with errors."""
-    half = len(errors) // 2
-    rounding = 4 * eps * (frobenius(sizes[0]) + frobenius(sizes[1]))
-    return added(SLACK * (errors[:half] + errors[half:]) / 2, rounding)
+    halves = (backend.ldexp(x._block, -1, is_complex=a.is_complex) for x in sums)
+    return [a._like(block) for block in halves], error
 
 
 def _circular(is_sine: bool) -> Callable[[MDArray, Backend, Keep], _Found]:

@@ -14,7 +14,7 @@ from mdqr._functions.sequences import stack
 from mdqr._precision import PRECISIONS
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
-from mdqr.linalg._matrix.answers import Found, answered
+from mdqr.linalg._matrix.answers import Found, answered, of_two
 from mdqr.linalg._matrix.given import Given, first_limbs, frobenius
 from mdqr.linalg._matrix.parlett.samples import Samples
 from mdqr.linalg._matrix.parlett.triangular import function_of
@@ -33,6 +33,7 @@ _IMAGINARY = 1024.0
 
 
 @experimental
+@of_two
 def funm(
     a: Any,
     func: Callable[[MDArray], Any],

@@ -52,10 +52,11 @@ class Given(NamedTuple):
             moves = self.powers[:, :, None] - self.powers[:, None, :]
             backend = self.inputs.backend
             block = backend.ldexp(block, backend.xp.asarray(moves), is_complex=x.is_complex)
+        front = block.shape[: planes.lead(x.is_complex)]
+        block = block.reshape(*front, *self.shape)
         checks.require_in_range(function, "the result", block, x.is_complex)
         checks.settle()
-        front = block.shape[: planes.lead(x.is_complex)]
-        return self.inputs.wrap(block.reshape(*front, *self.shape), x.is_complex)
+        return self.inputs.wrap(block, x.is_complex)
 
     def spread(self, error: np.ndarray, value: MDArray, *, is_rounded: bool) -> Floats:
         """Return bounds of the entries of the answer from bounds for the scaled matrices.

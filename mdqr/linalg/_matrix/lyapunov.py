@@ -9,6 +9,7 @@ from mdqr._array.array import MDArray
 from mdqr._docstrings import documented
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
+from mdqr.linalg._matrix.answers import of_two
 from mdqr.linalg._matrix.equations import LYAPUNOV, STEIN, SYLVESTER, solved
 from mdqr.linalg._shared.info import Info
 
@@ -114,6 +115,7 @@ def solve_sylvester(
 
 
 @experimental
+@of_two
 @documented(solve_sylvester)
 def solve_continuous_lyapunov(
     a: Any,
@@ -123,7 +125,7 @@ def solve_continuous_lyapunov(
     precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     return_info: bool = False,
-) -> MDArray | tuple[MDArray, Info]:
+) -> Any:
     """Solve ``a x + x a^H = q``; as `scipy.linalg.solve_continuous_lyapunov`.
 
     Parameters
@@ -138,6 +140,7 @@ def solve_continuous_lyapunov(
 
 
 @experimental
+@of_two
 @documented(solve_sylvester)
 def solve_discrete_lyapunov(
     a: Any,
@@ -147,7 +150,7 @@ def solve_discrete_lyapunov(
     precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     return_info: bool = False,
-) -> MDArray | tuple[MDArray, Info]:
+) -> Any:
     """Solve ``x - a x a^H = q``; as `scipy.linalg.solve_discrete_lyapunov`.
 
     Parameters

@@ -13,13 +13,14 @@ from mdqr._functions.creation import asarray
 from mdqr._limbs.planes import Kind
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
-from mdqr.linalg._matrix.answers import Found, answered, of_matrix
+from mdqr.linalg._matrix.answers import Found, answered, of_matrix, of_two
 from mdqr.linalg._matrix.expm import circular, expm, hyperbolic
 from mdqr.linalg._matrix.given import Given, first_limbs, frobenius
 from mdqr.linalg._matrix.refined.linear import EntryErrors, Equation, Solutions
 from mdqr.linalg._matrix.series.exponential import Exponential, added, moved
+from mdqr.linalg._matrix.series.followed import Followed, product_errors
 from mdqr.linalg._matrix.series.logarithm import Logarithm
-from mdqr.linalg._shared.info import Info
+from mdqr.linalg._spectral.disks import SLACK
 
 
 @experimental
@@ -79,8 +80,7 @@ def _tangent(
     data_error: Mapping[str, Any] | None,
     return_info: bool,
 ) -> Any:
-    is_circular = name == "tanm"
-    both = circular if is_circular else hyperbolic
+    unit, both = (1j, circular) if name == "tanm" else (1.0, hyperbolic)
 
     def evaluate(given: Given) -> Found:
         matrix, backend = given.matrix, given.inputs.backend
@@ -90,7 +90,7 @@ def _tangent(
         found = Solutions(Equation(backend, cosine, zeros, sine))
 
         def bounds(of_a: np.ndarray) -> np.ndarray:
-            d = moved(first_limbs(matrix), frobenius(of_a), circular=is_circular)
+            d = moved(unit * first_limbs(matrix), frobenius(of_a), both=True)
             each = added(error(), d)
             if each.ndim == 1:
                 each = np.broadcast_to(each[:, None, None], of_a.shape)
@@ -104,6 +104,7 @@ def _tangent(
 
 
 @experimental
+@of_two
 @documented(expm)
 def fractional_matrix_power(
     a: Any,
@@ -113,7 +114,7 @@ def fractional_matrix_power(
     precision: PrecisionLike | None = None,
     data_error: Mapping[str, Any] | None = None,
     return_info: bool = False,
-) -> MDArray | tuple[MDArray, Info]:
+) -> Any:
     """Return principal powers ``expm(t * logm(a))``; as `scipy.linalg.fractional_matrix_power`.
 
     Errors are bounded as by `expm`, and grow with ``norm(t * logm(a))``.
@@ -162,11 +163,14 @@ def _power(given: Given, t: MDArray) -> Found:
     logarithm = Logarithm(backend, given.matrix, keep=given.keep)
     y = logarithm.value * t
     power = Exponential(y, backend, keep=given.keep)
-    size, eps = abs(float(t)), given.matrix.precision.eps
+    exact = Followed.none(y.shape)
 
     def bounds(of_a: np.ndarray) -> np.ndarray:
-        exponents = first_limbs(y)
-        d = size * logarithm.error(of_a) + 16 * eps * frobenius(exponents)
-        return added(power.error(), moved(exponents, d))
+        factor = y._like(Kind(t.precision.limbs, y.is_complex).identity(backend.xp, y.shape)) * t
+        terms = (logarithm.value, exact), (factor, exact)
+        lost = product_errors(backend, *terms, y).entries()
+        d = abs(float(t)) * SLACK * logarithm.error(of_a)
+        d = (d if d.ndim == 1 else frobenius(d)) + frobenius(lost)
+        return added(power.error(), moved(first_limbs(y), d))
 
     return Found(power.value, bounds, logarithm.last)

@@ -25,6 +25,12 @@ from mdqr._precision import PRECISIONS, Precision, as_precision
 from mdqr._typing import PrecisionLike
 from mdqr.linalg._shared.checks import fetch
 
+# What takes rectangular matrices in place of a function that does not.
+_OF_RECTANGULAR = {
+    "solve": ": use lstsq for rectangular systems",
+    "inv": ": use pinv for rectangular matrices",
+    "eig": ": use svd for rectangular matrices",
+}
 # An index for each axis of a batch, on the host.
 Items = tuple[np.ndarray, ...]
 
@@ -213,6 +219,7 @@ def _highest(values: list[Any]) -> Precision:
         return max(found, key=attrgetter("limbs"))
     for value in values:
         if _kind(value) not in "biufc":
+            to_block(value, 1)  # raises where there are no numbers at all
             raise TypeError(
                 f"exact numbers have no precision of their own; got {type(value).__name__}: "
                 "give one, as in precision=mdqr.qd"
@@ -340,7 +347,7 @@ def square_order(function: str, name: str, shape: tuple[int, ...]) -> int:
     if m != n:
         raise np.linalg.LinAlgError(
             f"{function}: {name} must be square; got shape {shape}"
-            + ("" if function == "solve_triangular" else ": use lstsq for rectangular systems")
+            + _OF_RECTANGULAR.get(function, "")
         )
     return n
 

@@ -189,28 +189,40 @@ OPTIMIZE = (
     Mutant(_OPTIMIZE + "solver.proof:with_rounding", _CLAIMED, precisions=("dd",)),
 )
 
-_EXPM = "tests/linalg/test_expm.py::"
-_ROUNDED, _MOVED = (
-    "test_bounds_are_not_a_thousand_times_too_large",
-    "test_errors_of_the_data_are_bounded",
+_LINALG_TESTS = "tests/linalg/test_"
+_MULTIPLE = ("dd", "qd", "od")
+_EXPM = _LINALG_TESTS + "expm.py::"
+_NEAR = "{}.py::test_bounds_are_near_the_errors"
+_ROUNDED = (Tests(_EXPM + "test_bounds_are_not_a_thousand_times_too_large", "{}"),)
+_OF_DATA = (Tests(_EXPM + "test_errors_of_the_data_are_bounded", "{}"),)
+_SUMS = (Tests(_EXPM + "test_bounds_of_sums_are_near_their_roundings"),)
+_FUNCTIONS = tuple(
+    Tests(_LINALG_TESTS + _NEAR.format(name), parameters)
+    for name, parameters in (
+        ("expm", "{}-float-expm"),
+        ("logm", "{}-float-logm"),
+        ("tangents", "{}-float-tanhm"),
+    )
+)
+_SOLUTIONS = tuple(
+    Tests(_LINALG_TESTS + _NEAR.format(name), parameters)
+    for name, parameters in (
+        ("matrix_equations", "{}-solve_sylvester"),
+        ("sqrtm", "{}"),
+        ("riccati", "{}-solve_continuous_are"),
+    )
 )
 _MATRIX = "mdqr.linalg._matrix."
-_OPERATORS = tuple(
-    Tests(f"tests/linalg/test_{name}.py::test_bounds_are_near_the_errors")
-    for name in ("matrix_equations", "sqrtm", "riccati")
-)
 MATRIX = (
+    # Bounds of other precisions are differences from the value of the next one.
+    Mutant(_MATRIX + "series.exponential:Exponential.error", _FUNCTIONS[:1], precisions=("od",)),
+    Mutant(_MATRIX + "series.plan:truncation", _ROUNDED, precisions=("od",)),
+    Mutant(_MATRIX + "series.followed:lost_by_sum", _SUMS, precisions=("od",)),
+    Mutant(_MATRIX + "series.followed:product_errors", _FUNCTIONS[:1], "known", precisions=("od",)),
+    Mutant(_MATRIX + "series.logarithm:Logarithm.error", _FUNCTIONS[1:2], precisions=("od",)),
+    Mutant(_MATRIX + "series.exponential:moved", _OF_DATA),
+    Mutant(_MATRIX + "given:Given.spread", _FUNCTIONS, precisions=_MULTIPLE),
     Mutant(
-        _MATRIX + "series.exponential:Exponential.error",
-        (Tests(_EXPM + _ROUNDED),),
-        precisions=("dd",),
-    ),
-    Mutant(_MATRIX + "series.plan:truncation", (Tests(_EXPM + _ROUNDED),), precisions=("dd",)),
-    Mutant(_MATRIX + "series.exponential:moved", (Tests(_EXPM + _MOVED),), precisions=("dd",)),
-    Mutant(
-        _MATRIX + "refined.operators:Operator.bounded",
-        _OPERATORS,
-        "entries",
-        precisions=("dd",),
+        _MATRIX + "refined.operators:Operator.bounded", _SOLUTIONS, "entries", precisions=_MULTIPLE
     ),
 )

@@ -10,9 +10,10 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
-from mdqr.linalg._matrix.given import first_limbs, frobenius
+from mdqr.linalg._matrix.given import first_limbs
 from mdqr.linalg._matrix.refined.linear import EntryErrors, Equation, Solutions
 from mdqr.linalg._matrix.refined.square_roots import SquareRoots
+from mdqr.linalg._matrix.series.followed import Followed, product_errors
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._spectral.disks import SLACK
 
@@ -34,7 +35,7 @@ class Sign:
         self._top = host_block(scaling.top_exponents(a._block, field))[:, None, None]
         block = backend.ldexp(a._block, backend.xp.asarray(-self._top), is_complex=field)
         a = MDArray._wrap(planes.widen(block, field, work.limbs), work, field)
-        self._squared = matmul(a, a)
+        self._backend, self._squared = backend, matmul(a, a)
         self._roots = SquareRoots(backend, self._squared)
         root = self._roots.value
         if root.is_complex > field:
@@ -54,10 +55,9 @@ class Sign:
     def error(self, of_a: np.ndarray) -> np.ndarray:
         """Return bounds of the errors of entries, for errors of the entries of a."""
         of_a = np.ldexp(of_a, -self._top)
-        a, n, eps = abs(first_limbs(self._a)), of_a.shape[-1], self._a.precision.eps
-        sizes = frobenius(a)[:, None, None]
-        rounding = (n + 8) * eps * sizes**2
-        of_square = SLACK * (rounding + a @ of_a + of_a @ a + of_a @ of_a)
+        a, exact = abs(first_limbs(self._a)), Followed.none(of_a.shape)
+        rounding = product_errors(self._backend, (self._a, exact), (self._a, exact), self._squared)
+        of_square = SLACK * (rounding.entries() + a @ of_a + of_a @ a + of_a @ of_a)
         root = self._roots.error(of_square)
         found = self._found.error(EntryErrors(of_a, 0 * of_a, root.entries))
         return np.where(root.right[:, None, None], found, np.inf)

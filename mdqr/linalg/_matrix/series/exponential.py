@@ -126,20 +126,18 @@ def inverse_factorial(k: int) -> Fraction:
 
 
 @np.errstate(all="ignore")
-def growth(a: np.ndarray, *, circular: bool = False) -> np.ndarray:
-    """Return logarithms of bounds of ``norm(expm(t a))``, t from 0 to 1, of both signs if needed.
+def growth(a: np.ndarray, *, both: bool = False) -> np.ndarray:
+    """Return m with ``norm(expm(t a)) <= exp(t m)`` for all t from 0 to 1, also of -a if `both`.
 
-    ``norm(expm(t a)) <= exp(t m)``, m the largest eigenvalue of the Hermitian part; for sine and
-    cosine of ``1j a`` and ``-1j a``; the hyperbolic ones of a and -a. All are below the bound
-    with the largest modulus of an eigenvalue.
+    The largest eigenvalue of the Hermitian part.
     """
     size = frobenius(a)
-    rotated = 1j * a if circular else a
     finite = np.isfinite(size)
-    hermitian = np.where(finite[:, None, None], (rotated + rotated.swapaxes(-1, -2).conj()) / 2, 0)
+    hermitian = np.where(finite[:, None, None], (a + a.swapaxes(-1, -2).conj()) / 2, 0)
     n = a.shape[-1]
     values = np.linalg.eigvalsh(hermitian) if n else np.zeros((len(a), 1))
-    return np.where(finite, np.abs(values).max(axis=-1) + n * 2.0**-44 * size, np.inf)
+    largest = (abs(values) if both else values).max(axis=-1)
+    return np.where(finite, largest + n * 2.0**-44 * size, np.inf)
 
 
 def added(errors: np.ndarray, norms: np.ndarray) -> np.ndarray:
@@ -148,7 +146,10 @@ def added(errors: np.ndarray, norms: np.ndarray) -> np.ndarray:
 
 
 @np.errstate(all="ignore")
-def moved(a: np.ndarray, d: np.ndarray, *, circular: bool = False) -> np.ndarray:
-    """Return bounds of ``norm(f(a + e) - f(a))`` for e of norm d: of exp ``d exp(m + d)``."""
-    found = d * np.exp(growth(a, circular=circular) + d)
+def moved(a: np.ndarray, d: np.ndarray, *, both: bool = False) -> np.ndarray:
+    """Return ``d exp(m + d)``, bounds of ``norm(f(a + e) - f(a))`` for all e of norm d.
+
+    f is exp; if `both`, cosh and sinh. For cos and sin give ``1j a``.
+    """
+    found = d * np.exp(growth(a, both=both) + d)
     return np.where(d == 0, 0.0, np.where(np.isnan(found), np.inf, SLACK**2 * found))

@@ -63,7 +63,7 @@ def product_errors(
     product of moduli.
     """
     (a, of_a), (b, of_b) = x, y
-    field, n, eps = a.is_complex, a.shape[-1], a.precision.eps
+    field, n, eps = a.is_complex, max(*a.shape[-2:], b.shape[-1]), a.precision.eps
     terms = [(-1, result._block), *((1, more._block) for more, _ in added)]
     lost = backend.residual(
         terms, planes.negate(a._block, field), b._block, kind=Kind(a.precision.limbs, field)
@@ -83,6 +83,18 @@ def product_errors(
         moduli = moduli + frobenius(first_limbs(more))
     rest = rest + (8 * n + 64) * square_of(eps) * moduli + n**2 * LEAST
     return Followed(known, SLACK * rest)
+
+
+@np.errstate(all="ignore")
+def lost_by_sum(backend: Backend, *terms: tuple[int, MDArray]) -> np.ndarray:
+    """Return bounds of the moduli of a sum of terms with signs: what rounding took from a sum."""
+    x = terms[0][1]
+    kind, (n, m) = Kind(x.precision.limbs, x.is_complex), x.shape[-2:]
+    wide, tall = (kind.zeros(backend.xp, (len(x), *shape)) for shape in ((n, 1), (1, m)))
+    lost = backend.residual([(sign, y._block) for sign, y in terms], wide, tall, kind=kind)
+    r = abs(first_limbs(x._like(lost)))
+    moduli = sum(abs(first_limbs(y)) for _, y in terms)
+    return np.asarray(SLACK * (r + 72 * square_of(x.precision.eps) * moduli + LEAST))
 
 
 @np.errstate(all="ignore")

@@ -15,6 +15,8 @@ from mdqr._functions.elementary import log
 from mdqr._limbs.planes import Kind
 from mdqr.linalg._matrix.given import Keep, first_limbs, frobenius
 from mdqr.linalg._matrix.refined.square_roots import SquareRoots
+from mdqr.linalg._matrix.series.exponential import added
+from mdqr.linalg._matrix.series.followed import lost_by_sum
 from mdqr.linalg._matrix.series.plan import spectral_bound
 from mdqr.linalg._matrix.series.polynomial import Polynomial
 from mdqr.linalg._spectral.disks import SLACK
@@ -41,9 +43,10 @@ class Logarithm:
     """
 
     def __init__(self, backend: Backend, a: MDArray, *, keep: Keep) -> None:
+        self._backend, self._keep = backend, keep
         self._powers = _mean_powers(first_limbs(a))[:, None, None]
         powers = backend.xp.asarray(-self._powers)
-        a = a._like(backend.ldexp(a._block, powers, is_complex=a.is_complex))
+        a = self._a = a._like(backend.ldexp(a._block, powers, is_complex=a.is_complex))
         self._roots: list[SquareRoots] = []
         self.last = np.zeros(len(a))
         z = self._z = self._near_identity(backend, a)
@@ -87,30 +90,37 @@ class Logarithm:
 
     @np.errstate(all="ignore")
     def error(self, of_a: np.ndarray) -> np.ndarray:
-        """Return bounds of the Frobenius norms of the errors, for errors of entries of a.
+        """Return bounds of errors, in the Frobenius norm or of entries, for errors of entries of a.
 
         Errors of roots are errors of the next matrices. The error of the last, of norm e, changes
         the logarithm by at most ``e / (1 - norm(Z) - e)``; the first term that the polynomial omits
         and those behind it are below ``norm(Z)**(m + 1) / (m + 1) / (1 - norm(Z))``.
         """
         eps, n, norm = self._z.precision.eps, self._z.shape[-1], self._norm
-        lost, basis, is_shifted = np.ldexp(of_a, -self._powers), None, 0
+        lost, basis, x, is_shifted = np.ldexp(of_a, -self._powers), None, self._a, 0
         for roots in self._roots:
             if roots.shift > is_shifted:
-                lost = lost + 4 * eps * abs(first_limbs(roots.z))
-            is_shifted = roots.shift
+                lost = lost + self._lost(x, roots.z)
+            x, is_shifted = roots.value, roots.shift
             within = roots.error(lost, basis)
             lost, basis = np.zeros(of_a.shape), within.basis
         entries = within.entries if self._roots else lost
         if not is_shifted:
-            entries = entries + 4 * eps * abs(first_limbs(self._z))
+            entries = entries + self._lost(x, self._z)
         e, degree = frobenius(entries), self._degree
         moved = np.where(norm + e < 1, e / (1 - norm - e), np.inf)
         omitted = math.sqrt(n) * norm ** (degree + 1) / (degree + 1) / (1 - norm)
-        found = np.ldexp(SLACK**2 * (moved + omitted + self._series.error()), len(self._roots))
-        added = 4 * eps * (frobenius(first_limbs(self.value)) + n * abs(self._powers[:, 0, 0]))
-        found = found + np.where(self._powers[:, 0, 0] != 0, added, 0.0)
+        is_followed = self._keep == "errors"
+        rounding = self._series.errors().entries() if is_followed else self._series.error()
+        found = np.ldexp(SLACK**2 * added(rounding, moved + omitted), len(self._roots))
+        size = frobenius(first_limbs(self.value)) + n * abs(self._powers[:, 0, 0])
+        found = added(found, np.where(self._powers[:, 0, 0] != 0, 4 * eps * size, 0.0))
         return np.where(np.isfinite(found), SLACK * found, np.inf)
+
+    def _lost(self, x: MDArray, z: MDArray) -> np.ndarray:
+        """Return what rounding took from entries of z where I was subtracted from x."""
+        one = x._like(Kind(x.precision.limbs, x.is_complex).identity(self._backend.xp, x.shape))
+        return lost_by_sum(self._backend, (1, x), (-1, one), (-1, z))
 
 
 @np.errstate(all="ignore")

@@ -40,16 +40,23 @@ def plan(radius: np.ndarray, bits: int) -> Plan:
     `radius` has logarithms of r of the matrices to base 2.
     """
     worst = float(np.max(radius, initial=_NONE))
-    best = min(
-        (
-            (width - 1 + rows - 1 + _squarings(worst, width * rows, bits), width, rows)
-            for width in range(1, _MOST)
-            for rows in range(1, _MOST)
-        ),
+    width, rows = min(
+        _schemes(bits),
+        key=lambda x: (sum(x) + (more := _squarings(worst, x[0] * x[1], bits)), more, x),
     )
-    width, rows = best[1:]
     needed = [_squarings(float(x), width * rows, bits) for x in radius.ravel()]
     return Plan(width, rows, np.asarray(needed, dtype=np.int64).reshape(radius.shape))
+
+
+@cache
+def _schemes(bits: int) -> list[tuple[int, int]]:
+    """Return widths and rows, for each number of products those that reach farthest."""
+    best: dict[int, tuple[float, int, int]] = {}
+    for width in range(1, _MOST):
+        for rows in range(1, _MOST):
+            found = (_reach(width * rows, bits), -width, -rows)
+            best[width + rows] = max(best.get(width + rows, found), found)
+    return [(-width, -rows) for _, width, rows in best.values()]
 
 
 def _squarings(radius: float, degree: int, bits: int) -> int:

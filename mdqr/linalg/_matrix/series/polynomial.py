@@ -182,11 +182,12 @@ def _combined(
 
 def _flat(powers: list[MDArray], last: int) -> Block:
     """Return matrices as rows of one real block; their parts follow each other."""
-    x = powers[0]
+    x, limbs = powers[0], powers[0].precision.limbs
     xp = planes.namespace(x._block)
-    parts = [(p.real, p.imag) if x.is_complex else (p,) for p in powers[: last + 1]]
-    block = xp.stack([xp.stack([part._block for part in pair], axis=1) for pair in parts], axis=1)
-    return block.reshape(x.precision.limbs, last + 1, -1)
+    block = xp.empty((limbs, last + 1, 1 + x.is_complex, *x.shape))
+    for k, power in enumerate(powers[: last + 1]):
+        block[:, k] = power._block.swapaxes(0, 1) if x.is_complex else power._block[:, None]
+    return block.reshape(limbs, last + 1, -1)
 
 
 def _unflat(x: MDArray, row: Block) -> MDArray:
