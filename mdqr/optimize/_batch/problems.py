@@ -14,7 +14,7 @@ from mdqr._backend import for_block
 from mdqr._precision import Precision
 from mdqr.optimize._batch.algebra import Floats, to_host
 from mdqr.optimize._model.doubles import Doubles, doubles_of
-from mdqr.optimize._model.noise import EXPECTED, GOLDEN, ORDER
+from mdqr.optimize._model.noise import COARSE, EXPECTED, GOLDEN, ORDER, SHOWN
 
 _TRIED = 8  # problems of which rounding errors are measured in each precision
 _SPREAD = 64.0  # what rounding errors of one function may differ by
@@ -220,13 +220,26 @@ class Problems:
         Those of a function of few digits are seen in dd.
         """
         x = x.astype(mdqr.dd) if self.unit else x
-        xp, eps = self.xp, x.precision.eps
-        n, h = x.shape[0], 2.0 ** -(x.precision.bits // ORDER + 20)
+        h = 2.0 ** -(x.precision.bits // ORDER + 20)
+        r = self._table(x, sizes, h)
+        same = ~(r != r[0]).any(axis=(0, 2))
+        found = self._of_table(r, h)
+        if not bool(same.all()):
+            return found
+        # Functions that are constant, or round parameters to fewer digits than the table moves.
+        coarse = self._of_table(self._table(x, sizes, COARSE), COARSE)
+        return coarse if float(coarse.unit.max()) > SHOWN else found
+
+    def _table(self, x: MDArray, sizes: Floats, h: float) -> MDArray:
+        """Return values at points h apart, ``(ORDER + 1, B, m)``."""
+        xp, n = self.xp, x.shape[0]
         lean = 1.0 + np.round(2.0**40 * (GOLDEN * (1.0 + np.arange(n)) % 1.0)) / 2.0**40
         count = xp.asarray(np.arange(ORDER + 1.0))
         moves = count[None, :, None] * (h * sizes * xp.asarray(lean)[:, None])[:, None]
-        r = self.at(x[:, None] + moves)
-        difference = r
+        return self.at(x[:, None] + moves)
+
+    def _of_table(self, r: MDArray, h: float) -> Noise:
+        xp, eps, difference = self.xp, r.precision.eps, r
         for _ in range(ORDER):
             difference = difference[1:] - difference[:-1]
         rough = xp.abs(difference.limbs[0][0])

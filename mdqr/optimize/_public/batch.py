@@ -237,9 +237,9 @@ def _ends(
     lacks: dict[int, str] = {}
     for k in lost.tolist():
         near, a = to_host(r.limbs[0, k]), to_host(jacobian.limbs[0, k])
-        if is_flat(a, near, near):
-            status[k] = FLAT
         size = np.where(sizes[k] > 0, sizes[k], 1.0)
+        if is_flat(a * size, near, near):
+            status[k] = FLAT
         lacks[k] = of_dependent([names[j] for j in dependent(a, size)])
     texts = []
     for end, what in ((FLAT, MESSAGES[FLAT][:-1]), (NONE, NO_MINIMUM)):

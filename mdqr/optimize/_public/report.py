@@ -18,13 +18,16 @@ from mdqr.optimize._public.ways_out import (
     MESSAGES,
     NO_MINIMUM,
     UNDEFINED,
+    of_contradictions,
     of_dependent,
     of_rounding,
 )
 from mdqr.optimize._solver.flat import dependent
 from mdqr.optimize._solver.problem import Problem
 from mdqr.optimize._solver.proof import proven_error, with_rounding
-from mdqr.optimize._solver.solve import CONVERGED, STOPPED, Outcome
+from mdqr.optimize._solver.solve import CONVERGED, STOPPED, Outcome, contradicted
+
+_ADVICE = " Change x0, or set bounds."
 
 
 def result_of(
@@ -143,9 +146,12 @@ def _message(problem: Problem, outcome: Outcome) -> str:
     elif problem.undefined:
         text = f"{NO_MINIMUM}: {UNDEFINED}"
     else:
-        text = f"{NO_MINIMUM} in the precision of the fit. Change x0, or set bounds."
+        text = f"{NO_MINIMUM} in the precision of the fit.{_ADVICE}"
     if outcome.minimum is None and outcome.status != STOPPED:
         point = outcome.point
+        wrong = of_contradictions([problem.names[j] for j in contradicted(problem, point)])
+        if wrong:
+            return f"{text.removesuffix(_ADVICE)} {wrong[0].upper()}{wrong[1:]}."
         names = [problem.names[j] for j in dependent(point.jacobian, point.sizes)]
         text = f"{text} {of_dependent(names)}".rstrip()
     return text
@@ -173,7 +179,8 @@ def _warn(problem: Problem, outcome: Outcome, result: OptimizeResult, message: s
     relative = info.error_bound / np.maximum(np.abs(result.x.to_numpy()), found.sizes)
     worst = int(np.argmax(relative))
     if relative[worst] > problem.precision.eps**0.5:
-        warn(
-            f"{problem.names[worst]} has {info.digits[worst]:.1f} correct digits; "
-            "the problem is ill-conditioned. Ask for a higher precision, or fix a parameter"
-        )
+        held = f"{problem.names[worst]} has {info.digits[worst]:.1f} correct digits; "
+        wrong = problem.derivatives.deviation(found.x, found.jacobian, found.sizes, noise)
+        names = [problem.names[j] for j in np.flatnonzero(wrong.any(axis=0))]
+        cause = "the problem is ill-conditioned. Ask for a higher precision, or fix a parameter"
+        warn(held + (of_contradictions(names) or cause))

@@ -75,16 +75,25 @@ def _found(problem: Problem, x0: MDArray) -> Found:
     except Stopped as stop:
         status = stop.status
     best = problem.best if problem.best is not None else first_point(problem, x0)
+    last = problem.precision.next
+    if status == NONE and not problem.noisy and last > mdqr.qd:
+        # Jacobians by differences in qd have half of its digits.
+        zero = newton(problem, best, first=last)
+        if zero is not None:
+            return Found(FOUND, zero, best, steps)
     if status == NONE and bool(best.cost <= _NEARLY_ZERO * first):
         status = SINGULAR
     return Found(status, None, best, steps)
 
 
-def newton(problem: Problem, point: Point) -> Zero | None:
-    """Return the zero to which Newton's method converges quadratically, or None."""
+def newton(problem: Problem, point: Point, first: Precision = mdqr.qd) -> Zero | None:
+    """Return the zero to which Newton's method converges quadratically, or None.
+
+    The iteration begins in the precision `first`.
+    """
     x, sizes, history = point.x, point.sizes, [np.inf]
     last, found = problem.precision.next, None
-    for precision in sorted({min(mdqr.qd, last), last}):
+    for precision in sorted({min(first, last), last}):
         found = _converged(problem, x.astype(precision), sizes, precision, history)
         if found is None:
             return None
