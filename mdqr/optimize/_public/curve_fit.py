@@ -444,7 +444,10 @@ def _covariance(
         if not result.success or result.status != CONVERGED:
             raise LinAlgError
         pcov = result.info.covariance(scaled=not absolute)
+        variances = np.abs(pcov.limbs[0].diagonal())
         if bool(mdqr.isfinite(pcov).all()):
+            if np.any(variances < np.finfo(float).tiny) and bool((result.fun != 0).any()):
+                warn(OUT_OF_RANGE)
             return pcov
         many = result.jac.shape[0] > n or absolute
         warn(OUT_OF_RANGE if many else UNDETERMINED)

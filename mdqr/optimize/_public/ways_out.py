@@ -43,14 +43,17 @@ def of_rounding(unit: float, digits: float | None = None) -> str:
 def of_contradictions(names: list[str]) -> str:
     """Return the sentence on derivatives of the caller that are wrong; empty without any."""
     by = ", ".join(names)
-    return f"differences of `fun` contradict `jac` by {by}: correct it, or leave it out" if by else ""
+    return (
+        f"differences of `fun` contradict `jac` by {by}: correct it, or leave it out" if by else ""
+    )
 
 
 def of_dependent(names: list[str]) -> str:
     """Return the sentence on parameters that are not determined; empty without any."""
     if len(names) == 1:
         return f"{names[0]} has no effect on the residuals there: fix it, or set its bounds."
-    return f"The data do not tell {', '.join(names)} apart: fix one of them." if names else ""
+    way = "fix one of them, or centre and scale x"
+    return f"The data do not tell {', '.join(names)} apart: {way}." if names else ""
 
 
 def of_covariance(names: list[str]) -> str:

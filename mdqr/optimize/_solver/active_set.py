@@ -16,11 +16,15 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import PrecisionWarning
+from mdqr._limbs.scaling import column_exponents, top_exponents
 from mdqr._precision import Precision
 from mdqr._progress import Steps
 from mdqr.linalg import lstsq
 from mdqr.optimize._enclosure.ball import Ball, enclosed, size, up
 from mdqr.optimize._enclosure.krawczyk import Unproven, definite, nearest, triangle
+from mdqr.optimize._model.points import shifted
+
+_FAR = 200  # exponents of columns, or of right-hand sides, whose squares may be out of range
 
 
 class System(NamedTuple):
@@ -34,6 +38,25 @@ class System(NamedTuple):
     def astype(self, precision: Precision) -> System:
         """Return the system in another precision."""
         return System(*(each.astype(precision) for each in self))
+
+
+def in_range(system: System) -> tuple[System, np.ndarray | None]:
+    """Return an equivalent system whose squares are in range, and the exponents of its units.
+
+    These are of x, None where the system has not changed; a system that would lose digits has not.
+    """
+    columns = column_exponents(system.a._block, is_complex=False)
+    right = int(top_exponents(system.b._block, is_complex=False, axis=-1))
+    if not np.any(np.abs(np.append(columns, right)) > _FAR):
+        return system, None
+    powers = right - columns
+    by = -columns, -right, -powers, -powers
+    new = System(*(shifted(part, shift) for part, shift in zip(system, by, strict=True)))
+    same = all(
+        np.asarray(shifted(there, -shift) == here).all()
+        for there, here, shift in zip(new, system, by, strict=True)
+    )
+    return (new, powers) if same else (system, None)
 
 
 class Solution(NamedTuple):

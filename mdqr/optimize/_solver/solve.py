@@ -9,8 +9,8 @@ import numpy as np
 
 import mdqr
 from mdqr._array.array import MDArray
-from mdqr.optimize._model.noise import Noise, measure
 from mdqr.optimize._model.derivatives import Given
+from mdqr.optimize._model.noise import Noise, measure
 from mdqr.optimize._model.points import leading, norms_of, sizes_of
 from mdqr.optimize._solver.descend import Descent, Rule, point_at
 from mdqr.optimize._solver.flat import dependent, is_flat
@@ -20,7 +20,7 @@ from mdqr.optimize._solver.problem import Point, Problem, Stopped
 
 _RATIO, _CAREFUL, _FIXED = Rule(True), Rule(True, 1.0), Rule(False)
 _MOST_STEPS = 1000
-_NEARLY_ZERO = 2.0**-80  # of the sum of squares, relative to that at the start
+NEARLY_ZERO = 2.0**-80  # of the sum of squares, relative to that at the start
 _VALLEYS = 3  # that attempts end in before no more are made
 # Singular values of directions of no effect, how far a point is left along these in sizes of x, and
 # changes of the sum that are none.
@@ -65,6 +65,7 @@ def _solved(problem: Problem, x0: MDArray) -> Outcome:
         best = first_point(problem, x0)
     last = problem.precision.next
     if status in (NONE, FLAT) and not problem.noisy and last > mdqr.qd:
+        # Hessians from qd have half of its digits.
         found = polish(problem, best, _free(problem, best), first=last)
         if found is not None:
             return Outcome(CONVERGED, found, best, steps, linear)
@@ -79,7 +80,7 @@ def _is_degenerate(problem: Problem, best: Point, x0: MDArray) -> bool:
     Sums of squares that go to zero have gradients that do so faster.
     """
     r = problem.function.at(x0, x0.precision)
-    if bool(best.cost <= _NEARLY_ZERO * problem.loss.cost(r, problem.function.scale)):
+    if bool(best.cost <= NEARLY_ZERO * problem.loss.cost(r, problem.function.scale)):
         return True
     if not _is_flat(problem, best) or contradicted(problem, best).size:
         return False
@@ -105,7 +106,7 @@ class _Search:
         self.linear: list[int] = []
 
     def run(self, *, rough: bool) -> tuple[Outcome | None, bool]:
-        """Return the minimum that attempts find, in float64 if `rough`, or whether they are flat."""
+        """Return the minimum that attempts find, in float64 if `rough`, or whether all are flat."""
         problem, valleys = self._problem, 0
         for start, rule, linear, most in attempts(problem, self._x0, self._noise):
             self.linear = linear

@@ -19,14 +19,13 @@ from mdqr.optimize._model.noise import Noise, measure
 from mdqr.optimize._model.points import leading, sizes_of, times_powers
 from mdqr.optimize._solver.descend import Descent
 from mdqr.optimize._solver.problem import Point, Problem, Stopped
-from mdqr.optimize._solver.solve import attempts, first_point
+from mdqr.optimize._solver.solve import NEARLY_ZERO, attempts, first_point
 
 _MOST_STEPS = 40
 _MOST_DESCENTS = 200
 _FAR_STEPS = 4  # of which more than a quarter of x
 # Steps, relative to x, below which rounding errors may be the whole step.
 _BASIN = 2.0**-20
-_NEARLY_ZERO = 2.0**-80  # of the sum of squares, relative to that at the start
 
 FOUND, LIMIT, STOPPED, NONE, SINGULAR = 1, 0, -2, -3, -4
 
@@ -81,7 +80,7 @@ def _found(problem: Problem, x0: MDArray) -> Found:
         zero = newton(problem, best, first=last)
         if zero is not None:
             return Found(FOUND, zero, best, steps)
-    if status == NONE and bool(best.cost <= _NEARLY_ZERO * first):
+    if status == NONE and bool(best.cost <= NEARLY_ZERO * first):
         status = SINGULAR
     return Found(status, None, best, steps)
 
