@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,7 +51,7 @@ LEAST = 1.0 / 16.0
 _SEEN_BY_DOUBLES = 1e-8
 
 
-def statistics_of(linearised: Linearised, precision: Precision) -> Any:
+def statistics_of(linearised: Linearised, precision: Precision) -> _Normal:
     """Return an object with `residual_std`, `standard_errors()` and `covariance()`.
 
     They come from normal equations in the next precision, where these have all digits, and else
@@ -70,9 +70,7 @@ def statistics_of(linearised: Linearised, precision: Precision) -> Any:
     found = _by_normal_equations(jacobian, r, precision)
     if found is not None:
         return found
-    # The solution is near ones: one near zero would be refined for its relative error.
-    right = jacobian @ mdqr.ones(jacobian.shape[1], precision=precision) - r
-    return lstsq(jacobian, right, max_condition=np.inf, precision=precision).info
+    return _by_lstsq(jacobian, r, precision)
 
 
 def _is_determined(jacobian: MDArray, doubt: np.ndarray) -> bool:
@@ -144,8 +142,27 @@ def _by_normal_equations(jacobian: MDArray, r: MDArray, precision: Precision) ->
     lost = 16.0 * n * n * m * float(np.max(np.abs(leading(inverse)))) * wide.eps
     if not lost < 0.25 * precision.eps:
         return None
+    return _Normal((inverse + inverse.T) * 0.5, powers, *_variance(r, n, wide), precision)
+
+
+def _by_lstsq(jacobian: MDArray, r: MDArray, precision: Precision) -> _Normal:
+    """Return statistics by the factor of a QR factorization.
+
+    The residuals are not those of the linear problem at a bound, and with the weights of a loss.
+    """
+    n = jacobian.shape[1]
+    powers = -np.frexp(np.max(np.abs(leading(jacobian)), axis=0))[1]
+    a = shifted(jacobian, powers)
+    # The solution is ones: one near zero would be refined for its relative error.
+    right = a @ mdqr.ones(n, precision=precision)
+    info = lstsq(a, right, max_condition=np.inf, precision=precision).info
+    variance = _variance(r, n, precision.next)
+    return _Normal(info.covariance(scaled=False), powers, *variance, precision)
+
+
+def _variance(r: MDArray, n: int, wide: Precision) -> tuple[MDArray, int]:
+    """Return the variance of residuals over a power of four, and the exponent of its root."""
     power = int(np.frexp(np.max(np.abs(leading(r))))[1])
     unit = shifted(r, -power).astype(wide)
-    total = (unit * unit).sum()
-    variance = total / (m - n) if m > n else mdqr.full_like(total, np.nan)
-    return _Normal((inverse + inverse.T) * 0.5, powers, variance, power, precision)
+    total, degrees = (unit * unit).sum(), r.shape[0] - n
+    return total / degrees if degrees > 0 else mdqr.full_like(total, np.nan), power
