@@ -23,6 +23,7 @@ from mdqr.optimize._model.points import norms_of, shifted
 from mdqr.optimize._public.options import check_limit, refuse_unknown
 from mdqr.optimize._public.result import OptimizeResult
 from mdqr.optimize._solver.active_set import (
+    Dependent,
     Search,
     Solution,
     System,
@@ -296,7 +297,12 @@ def _solved(
     system, powers = in_range(system._replace(lower=box.lower, upper=box.upper))
     steps = Steps(progress, "steps") if progress is not None else None
     with np.errstate(all="ignore"):
-        found = solve(system, work, max(30, 3 * n) if most is None else int(most), steps)
+        try:
+            found = solve(system, work, max(30, 3 * n) if most is None else int(most), steps)
+        except Dependent as failure:
+            raise LinAlgError(
+                f"{name}: {failure}, and the solution is not unique: leave one out, or bound it"
+            ) from failure
         bound, failure = _bound(system, found, work)
         if powers is not None:
             found, bound = _in_units(found, bound, powers)
@@ -357,7 +363,11 @@ def _bound(system: System, found: Solution, work: Precision) -> tuple[np.ndarray
 
 
 def _unbounded(system: System, work: Precision) -> MDArray:
-    return lstsq(system.a, system.b, max_condition=np.inf, precision=work).x
+    try:
+        return lstsq(system.a, system.b, max_condition=np.inf, precision=work).x
+    except LinAlgError:
+        # The one of least norm.
+        return lstsq(system.a, system.b, rtol=max(system.a.shape) * work.eps, precision=work).x
 
 
 def _condition(a: MDArray, free: np.ndarray) -> float:
