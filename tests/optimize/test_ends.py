@@ -138,3 +138,49 @@ def test_statuses_of_a_batch_are_those_of_its_problems(f):
     many, _ = ends(curve_fit, f, X, y, [1, 1])
     ones = [ends(curve_fit, f, X, each, [1, 1])[0].result.status for each in y]
     assert many.result.status.tolist() == ones
+
+
+def test_values_that_are_not_finite_with_correlated_observations():
+    """Far points are refused, not the whole fit."""
+    x, covariance = np.arange(8.0) / 2, np.eye(8) + 0.1
+    y = np.log(4.5 - x) + 1 + 0.01 * np.sin(9 * x)
+
+    def curve(x, a, b):
+        return mdqr.log(a - x) + b
+
+    fit, told = ends(curve_fit, curve, x, y, [20, 1.0], sigma=covariance, precision=mdqr.qd)
+    assert fit.result.status == 3
+    assert not told
+    best = curve_fit(curve, x, y, [4.5, 1.0], sigma=covariance, precision=mdqr.qd)
+    assert mdqr.allclose(fit.popt, best.popt, rtol=1e-60)
+
+
+@pytest.mark.parametrize("precision", [mdqr.dd, mdqr.qd, mdqr.od])
+@pytest.mark.parametrize("start", [0.3, 0.35, 0.7])
+def test_no_digits_of_a_parameter_whose_derivative_is_rounding_errors(precision, start):
+    """The derivative by c is zero, the difference of terms that cancel; `jac` is right."""
+    x = mdqr.linspace(0.2, 3, 9, precision=precision)
+
+    def curve(x, a, b, c):
+        return a * mdqr.exp(-b * x) * (1 + c * x) / (1 + c * x)
+
+    y = curve(x, 1.2, 0.6, 0.3) + np.sin(9 * np.arange(9.0)) / 100
+    fit, told = ends(curve_fit, curve, x, y, [1.1, 0.5, start], jac="series")
+    assert np.all(fit.info.digits == 0)
+    assert told
+    assert "contradict" not in told
+
+
+@pytest.mark.parametrize("exponent", [40, 200])
+def test_a_start_where_no_parameter_has_an_effect(exponent):
+    """Beside large observations a start of one is lost to rounding: that is no minimum."""
+    y = CURVE / 3 * 10.0**exponent
+    fit, told = ends(curve_fit, decay, X, y, [1, 1])
+    assert fit.result.status == -3
+    assert "has no effect" in told
+
+
+def test_few_digits_of_a_parameter_far_smaller_than_its_start():
+    fit, told = ends(curve_fit, lambda x, a, b: a + b * x, X, X * 1e-30 + 1e-30, [1, 1])
+    assert np.all((fit.info.digits > 0) & (fit.info.digits < 8))
+    assert "far smaller than in the initial point" in told

@@ -31,9 +31,10 @@ def is_flat(a: np.ndarray, r: np.ndarray, weighted: np.ndarray) -> bool:
     if not np.all(np.abs(a.T @ weighted) <= flat):
         return False
     # Columns that nearly depend on others have small gradients also far from the minimum.
-    some = norms * np.sqrt(total) > _NO_EFFECT * total
+    some = (norms * np.sqrt(total) > _NO_EFFECT * total) & a.any(axis=0)
     if not some.any():
-        return True
+        # Far from any minimum no parameter may have an effect.
+        return total == 0
     u, s, _ = np.linalg.svd(a[:, some] / norms[some], full_matrices=False)
     gains = (u.T @ weighted)[s > _RESOLVED * s[0]]
     return bool(gains @ gains <= _GAIN * total)
