@@ -299,10 +299,10 @@ def _solved(
     with np.errstate(all="ignore"):
         try:
             found = solve(system, work, max(30, 3 * n) if most is None else int(most), steps)
-        except Dependent as failure:
+        except Dependent as cause:
             raise LinAlgError(
-                f"{name}: {failure}, and the solution is not unique: leave one out, or bound it"
-            ) from failure
+                f"{name}: {cause}, and the solution is not unique: leave one out, or bound it"
+            ) from cause
         bound, failure = _bound(system, found, work)
         if powers is not None:
             found, bound = _in_units(found, bound, powers)

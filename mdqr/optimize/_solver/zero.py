@@ -123,6 +123,8 @@ def _converged(
             previous < _BASIN and change > 0.25 * previous
         ):
             zero = Zero(x, r, found.values, inverse, 2.0 * (near + rounding), history, noise)
+            if not _is_regular(problem, zero, found.errors, sizes):
+                return None
             return _judged(problem, zero, sizes) if _is_simple(problem, zero, sizes) else None
         far += change > 0.25
         if far > _FAR_STEPS or (change > 0.5 * previous and previous < 0.5):
@@ -130,6 +132,19 @@ def _converged(
         previous, x = change, x - step
         sizes = sizes_of(x, sizes)
     return None
+
+
+def _is_regular(problem: Problem, zero: Zero, errors: np.ndarray, sizes: np.ndarray) -> bool:
+    """Return True if no Jacobian within the errors of this one is singular.
+
+    Differences are wrong by second derivatives, as if by sizes these were as large as first ones.
+    """
+    unit = zero.noise.unit
+    slopes = np.abs(leading(times_powers(zero.jacobian, sizes)))
+    relative = max(problem.derivatives.truncation(unit), 16.0 * unit)
+    wrong = errors * sizes + relative * np.max(slopes, axis=1, keepdims=True)
+    share = np.abs(leading(times_powers(zero.inverse, 1.0 / sizes[:, None]))) @ wrong
+    return bool(np.isfinite(share).all() and np.max(np.abs(np.linalg.eigvals(share))) < 0.5)
 
 
 def _judged(problem: Problem, zero: Zero, sizes: np.ndarray) -> Zero:
