@@ -99,7 +99,7 @@ def test_each_data_set_may_have_its_own_places_and_deviations():
 def test_a_problem_that_fails_does_not_stop_the_others():
     y = data_of(4)
     y[2] = [0, 0, 0, 0, 0, 0]  # any b is a minimum
-    with pytest.warns(mdqr.PrecisionWarning, match="Problems 2 have less than half"):
+    with pytest.warns(mdqr.PrecisionWarning, match="Problem 2 has less than half"):
         found = curve_fit(decay, X, y, [2, 0.5], precision=mdqr.dd)
     assert (found.info.digits[[0, 1, 3]] > 25).all()
     assert (found.info.digits[2] < 16).all()

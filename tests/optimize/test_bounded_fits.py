@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
+import mdqr
 from mdqr.optimize import curve_fit
 
 X = np.linspace(0.1, 2.0, 12)
@@ -38,3 +39,18 @@ def test_minima_on_bounds(seed):
     y = curve(X, *true) + rng.normal(0, 0.02, X.size)
     centre = true + rng.uniform(-0.4, 0.4, 3)
     judge(y, centre, (centre - 0.3, centre + 0.3))
+
+
+@pytest.mark.parametrize("options", [{"bounds": ([-9, -9, -9], [9, 9, 2.0])}, {"loss": "soft_l1"}])
+@pytest.mark.parametrize("precision", [mdqr.qd, mdqr.od])
+def test_statistics_of_residuals_that_are_not_orthogonal_to_the_jacobian(precision, options):
+    """Those at an active bound, and with a loss, are not residuals of the linear problem."""
+    fit = curve_fit(curve, X, Y, [1, 0.5, 1.5], precision=precision, **options)
+    a, r = fit.result.jac.to_numpy(), fit.result.fun.to_numpy()
+    variance = r @ r / (X.size - 3)
+    pcov = np.linalg.inv(a.T @ a) * variance
+    # What float64 leaves of an inverse with a condition of 1e4.
+    np.testing.assert_allclose(float(fit.info.residual_std) ** 2, variance, rtol=1e-13)
+    np.testing.assert_allclose(fit.pcov.to_numpy(), pcov, rtol=1e-8)
+    errors = fit.info.standard_errors().to_numpy()
+    np.testing.assert_allclose(errors, np.sqrt(pcov.diagonal()), rtol=1e-8)

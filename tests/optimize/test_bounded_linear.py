@@ -150,9 +150,39 @@ def test_a_singular_problem_without_a_proof():
     assert found.info.bound_kind == "estimated"
 
 
-def test_dependent_columns():
-    with pytest.raises(mdqr.linalg.LinAlgError):
+def test_dependent_columns_are_named():
+    """By their indices in A, whichever variables are free; without advice on `linalg.lstsq`."""
+    with pytest.raises(mdqr.linalg.LinAlgError, match="lsq_linear: the columns 0, 1 of A are"):
         lsq_linear(np.ones((3, 2)), [1, 2, 4], precision=mdqr.qd)
+    a = np.array([[1, 0, 1, 2], [1, 0, 2, 4], [2, 0, 7, 14]])
+    fixed = [1, -1, -np.inf, -np.inf], [1.5, 1, np.inf, np.inf]
+    with pytest.raises(mdqr.linalg.LinAlgError, match="the columns 2, 3 of A are linearly dep"):
+        lsq_linear(a, [1, 2, -4], fixed)
+    with pytest.raises(mdqr.linalg.LinAlgError, match="the column 1 of A is zero"):
+        lsq_linear(a[:, :3], [1, 2, 4])
+
+
+def test_a_unique_solution_of_dependent_columns():
+    found = lsq_linear([[1, 1], [2, 2], [3, 3]], [10, 20, 40], (0, 1), precision=mdqr.dd)
+    assert found.x.to_numpy().tolist() == [1, 1]
+    np.testing.assert_allclose(found.unbounded_sol.to_numpy(), [85 / 14, 85 / 14], rtol=1e-15)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS[1:])
+@pytest.mark.parametrize("bounded", [False, True])
+def test_columns_that_float64_does_not_tell_apart(precision, bounded):
+    a = np.array([[1, 1, 1], [1, 2, 1], [1, 4, 1], [1, 3, 1]])
+    close = mdqr.array(a, precision=precision)
+    close[:, 2] = close[:, 2] + np.array([1, 2, -3, 1]) * 2.0**-60
+    b = close @ np.array([1, 2, 3])
+    bounds = ([0, -np.inf, -np.inf], [np.inf, np.inf, 1e9]) if bounded else (-np.inf, np.inf)
+    found = lsq_linear(close, b, bounds, precision=precision)
+    error = np.abs((found.x - [1, 2, 3]).to_numpy())
+    assert np.all(error <= found.info.error_bound)
+    # The condition is 2**60; the proof squares it, in od without a higher precision.
+    assert np.all(
+        found.info.error_bound <= 2.0 ** (140 if precision is mdqr.od else 70) * precision.eps
+    )
 
 
 def test_limits_and_progress():

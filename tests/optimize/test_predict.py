@@ -88,3 +88,33 @@ def test_wrong_input(name):
     call, error, text = WRONG[name]
     with pytest.raises(error, match=text):
         call(curve_fit(line, X, Y, [1, 1]))
+
+
+@pytest.mark.parametrize("exponent", [-590, -530, 530, 590])
+def test_bands_in_any_units(exponent):
+    """Squares of values, and of parameters, are beyond the range of float64."""
+    half = 2.0 ** (exponent // 2)
+
+    def there(x, a, b):
+        return line(x, a, b) * half * half
+
+    fits = curve_fit(line, X, Y, [1, 1]), curve_fit(there, X, Y * half * half, [1, 1])
+    wanted, bands = fits[0].predict(line, [2.5]), fits[1].predict(there, [2.5])
+    for band, want in zip(bands, wanted, strict=True):
+        ratio = float(band[0] / half / half / want[0])
+        # Limbs below 2**-1074 are lost.
+        assert abs(ratio - 1) <= 2.0**-50
+
+
+def test_bands_in_the_highest_precision():
+    """Derivatives have more than the half of the digits that simple differences have."""
+
+    def curve(x, a, b):
+        return a * mdqr.exp(-b * x)
+
+    fit = curve_fit(curve, X, Y.astype(mdqr.od), [3, 0.3])
+    found = fit.predict(curve, [1.5]).standard_errors[0]
+    e = mdqr.exp(-fit.popt[1] * 1.5)
+    row = mdqr.stack([e, -1.5 * fit.popt[0] * e])
+    wanted = mdqr.sqrt(row @ fit.pcov @ row)
+    assert abs(float(found / wanted - 1)) <= 1e-100

@@ -242,3 +242,18 @@ def test_equations_of_any_size(jac):
     np.testing.assert_allclose(found.x.to_numpy(), [1e-200, 1e200], rtol=1e-14)
     assert found.info.digits.min() > 50
     assert bool((abs(found.x - [small, large]) <= 1e-50 * abs(found.x)).all())
+
+
+@pytest.mark.parametrize("precision", [mdqr.d, mdqr.dd])
+def test_no_digits_where_one_equation_follows_from_the_other(precision):
+    """The zeros are a curve: rounding errors alone make the Jacobian regular."""
+
+    def same(x):
+        a, b = x[0], x[1]
+        return mdqr.stack([a * b - 1.3, mdqr.exp(mdqr.log(a) + mdqr.log(b)) - 1.3])
+
+    starts = [[1.1599437060490778, 1.1982071651138528], [1.1, 1.2], [1.12, 1.19], [1.2, 1.23]]
+    for start in starts:
+        with pytest.warns(mdqr.PrecisionWarning):
+            found = root(same, start, precision=precision)
+        assert np.all(found.info.digits == 0)

@@ -156,3 +156,46 @@ def test_residuals_of_complex_equations_are_complex():
     assert found.fun.shape == (3,)
     assert np.allclose(found.fun.to_numpy(), a @ found.x.to_numpy() - b)
     assert float(found.cost) == pytest.approx(0.5 * np.sum(np.abs(found.fun.to_numpy()) ** 2))
+
+
+def test_a_variance_that_underflows_is_said():
+    with pytest.warns(mdqr.PrecisionWarning, match="covariance .* out of the range of float64"):
+        found = curve_fit(decay, X, Y * 2.0**-564, [3 * 2.0**-564, 1])
+    assert np.isfinite(found.info.standard_errors().to_numpy()).all()
+    assert (found.info.standard_errors() > 0).all()
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_batches_in_any_units(fit, unit):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mdqr.PrecisionWarning)  # covariances beyond the range
+        found = curve_fit(decay, X, mdqr.stack([Y, Y * 2]) * unit, [3 * unit, 1])
+    assert found.result.status.tolist() == [3, 3]
+    assert found.info.digits.min() > 28
+    sizes = np.array([[unit, 1.0], [2.0 * unit, 1.0]])
+    difference = np.abs((found.popt / sizes - fit.popt).to_numpy())
+    assert np.all(difference <= found.info.error_bound / sizes + fit.info.error_bound)
+    expected = fit.info.standard_errors() * sizes
+    assert mdqr.allclose(found.info.standard_errors() / expected, 1, rtol=1e-25)
+    assert mdqr.allclose(found.info.residual_std / (fit.info.residual_std * sizes[:, 0]), 1)
+
+
+def test_a_batch_with_covariances_out_of_range_says_so():
+    unit = 2.0**664
+    for factor in (unit, 1 / unit):
+        with pytest.warns(mdqr.PrecisionWarning, match="covariance .* out of the range of float64"):
+            curve_fit(decay, X, mdqr.stack([Y, Y * 2]) * factor, [3 * factor, 1])
+
+
+@pytest.mark.parametrize("of_a", UNITS)
+@pytest.mark.parametrize("of_b", [2.0**-332, 1.0, 2.0**332])
+def test_bounded_linear_problems_in_any_units(of_a, of_b):
+    a = mdqr.array([["1.1", "0.3", "0.7"], ["0.2", "2.1", "0.5"], ["0.4", "0.6", "3.1"],
+                    ["0.9", "0.1", "0.2"]], precision=mdqr.qd)  # fmt: skip
+    b = mdqr.array(["1", "-2", "3", "0.5"], precision=mdqr.qd)
+    expected, found = nnls(a, b), nnls(a * of_a, b * of_b)
+    assert found.info.bound_kind == "proven"
+    assert found.info.digits.min() > (60 if of_b / of_a > 2.0**-800 else 20)  # limbs underflow
+    unit = of_b / of_a
+    difference = np.abs((found.x / unit - expected.x).to_numpy())
+    assert np.all(difference <= found.info.error_bound / unit + expected.info.error_bound)

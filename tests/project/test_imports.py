@@ -165,7 +165,6 @@ SMALLER_FILES = {
     "mdqr/optimize/_solver/linear.py": "what the descent solves for",
     "mdqr/optimize/_solver/flat.py": "one judgement of Jacobians, for single fits and batches",
     "mdqr/optimize/_public/options.py": "names of SciPy that five functions refuse alike",
-    "mdqr/optimize/_public/ways_out.py": "one text for single fits and batches",
     "mdqr/quadrature/_rule.py": "what the function returns",
     "mdqr/_core/answers.py": "a protocol, between functions and types that answer them",
     "mdqr/_functions/statistics/student.py": "one quantile, for fits and the command line",

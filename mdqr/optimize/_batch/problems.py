@@ -14,7 +14,7 @@ from mdqr._backend import for_block
 from mdqr._precision import Precision
 from mdqr.optimize._batch.algebra import Floats, to_host
 from mdqr.optimize._model.doubles import Doubles, doubles_of
-from mdqr.optimize._model.noise import EXPECTED, GOLDEN, ORDER
+from mdqr.optimize._model.noise import COARSE, EXPECTED, GOLDEN, ORDER, SHOWN
 
 _TRIED = 8  # problems of which rounding errors are measured in each precision
 _SPREAD = 64.0  # what rounding errors of one function may differ by
@@ -69,6 +69,7 @@ class Problems:
         self.xp: ModuleType = for_block(like.limbs).xp
         self.rows: Any = None  # the problems that are worked on, None for all
         self.scale: Any = None  # powers of two ``(B,)``, None for ones
+        self.units: Any = None  # of parameters, powers of two ``(n, B)``, None for ones
         self.unit = 0.0  # rounding errors in dd, relative to the values; 0 for few units of eps
         self.nfev = 0
         self.is_complex = False
@@ -89,13 +90,14 @@ class Problems:
 
         The host evaluates it for few of them: a step takes a GPU longer.
         """
-        wanted = self._values(x[:, None, :, None], None, x.precision)
+        points = self._in_units(x[:, None])
+        wanted = self._values(points[..., None], None, x.precision)
         if not isinstance(wanted, MDArray):
             return
         self._here = self.xp is np or wanted.size * (1 + len(x)) <= _FEW_DOUBLES
         xp = np if self._here else self.xp
         try:
-            found = self._values(Doubles(xp, self.doubles_of(x)[:, None, :, None]), None, None)
+            found = self._values(Doubles(xp, self.doubles_of(points)[..., None]), None, None)
         except Exception:
             return
         if not isinstance(found, Doubles):
@@ -112,11 +114,18 @@ class Problems:
 
     def _near(self, points: Floats) -> Floats:
         xp = self.module_of(points)
-        found = self._values(Doubles(xp, points[..., None]), self.rows, None)
+        found = self._values(Doubles(xp, self._in_units(points)[..., None]), self.rows, None)
         r = doubles_of(xp, self._residuals(found, self.rows, None))
         if r.dtype.kind == "c":
             r = xp.concatenate([r.real, r.imag], axis=-1)
         return self._scaled(r)
+
+    def _in_units(self, points: Any) -> Any:
+        """Return points ``(n, k, B)`` in the units of the caller."""
+        if self.units is None:
+            return points
+        units = to_host(self.units) if isinstance(points, np.ndarray) else self.units
+        return points * (units if self.rows is None else units[:, self.rows])[:, None]
 
     def _scaled(self, r: Any) -> Any:
         if self.scale is None:
@@ -127,7 +136,7 @@ class Problems:
     def at(self, points: MDArray) -> MDArray:
         """Return the residuals ``(k, B, m)`` at points ``(n, k, B)``."""
         precision = points.precision
-        found = self._values(points[..., None], self.rows, precision)
+        found = self._values(self._in_units(points)[..., None], self.rows, precision)
         if not isinstance(found, MDArray):
             found = mdqr.array(found, precision=precision)
         if found.ndim != 3 or found.shape[:2] != points.shape[1:]:
@@ -220,13 +229,26 @@ class Problems:
         Those of a function of few digits are seen in dd.
         """
         x = x.astype(mdqr.dd) if self.unit else x
-        xp, eps = self.xp, x.precision.eps
-        n, h = x.shape[0], 2.0 ** -(x.precision.bits // ORDER + 20)
+        h = 2.0 ** -(x.precision.bits // ORDER + 20)
+        r = self._table(x, sizes, h)
+        same = ~(r != r[0]).any(axis=(0, 2))
+        found = self._of_table(r, h)
+        if not bool(same.all()):
+            return found
+        # Functions that are constant, or round parameters to fewer digits than the table moves.
+        coarse = self._of_table(self._table(x, sizes, COARSE), COARSE)
+        return coarse if float(coarse.unit.max()) > SHOWN else found
+
+    def _table(self, x: MDArray, sizes: Floats, h: float) -> MDArray:
+        """Return values at points h apart, ``(ORDER + 1, B, m)``."""
+        xp, n = self.xp, x.shape[0]
         lean = 1.0 + np.round(2.0**40 * (GOLDEN * (1.0 + np.arange(n)) % 1.0)) / 2.0**40
         count = xp.asarray(np.arange(ORDER + 1.0))
         moves = count[None, :, None] * (h * sizes * xp.asarray(lean)[:, None])[:, None]
-        r = self.at(x[:, None] + moves)
-        difference = r
+        return self.at(x[:, None] + moves)
+
+    def _of_table(self, r: MDArray, h: float) -> Noise:
+        xp, eps, difference = self.xp, r.precision.eps, r
         for _ in range(ORDER):
             difference = difference[1:] - difference[:-1]
         rough = xp.abs(difference.limbs[0][0])

@@ -243,6 +243,8 @@ class Given(Differences):
             r = self.function.at(x, x.precision)
         found = self._at(x, r)
         errors = 16.0 * max(unit, x.precision.eps) * np.abs(leading(found))
+        # Terms that cancel have rounding errors about as those of the function do.
+        errors += 16.0 * np.reshape(noise, (-1, 1)) / sizes
         return r, Jacobian(found, errors)
 
     def near(
@@ -301,7 +303,9 @@ class Given(Differences):
         found = times_powers(quotient(mdqr.stack(rows), lengths, steps), sizes)
         found = times_powers(found, sizes[:, None])
         products = (np.abs(leading(jacobian)).T @ np.abs(leading(weights))) * sizes
+        rounding = float(np.abs(leading(weights)) @ noise.absolute)
         errors = 16.0 * noise.unit**0.5 * (products + np.abs(leading(found)))
+        errors += 16.0 * rounding / noise.unit**0.5
         near = np.stack([np.abs(leading(change)) for change in changes])
         near *= np.abs(sizes / steps)[:, None, None] * sizes
         index = np.arange(x.shape[0])

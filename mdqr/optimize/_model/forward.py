@@ -74,7 +74,9 @@ class Forward(Given):
         errors[index, index] = 2.0 * near[:n]
         errors[rows, columns] = errors[columns, rows] = near[n:] + near[rows] + near[columns]
         unit = _AMPLIFIED * max(noise.unit, x.precision.eps)
-        return Curvature(sums, diagonal, turned, unit * errors)
+        # Terms that cancel have rounding errors about as those of the function do.
+        rounding = 16.0 * float(np.abs(leading(weights)) @ noise.absolute)
+        return Curvature(sums, diagonal, turned, unit * errors + rounding)
 
     def _derivatives(self, x: MDArray, precision: Precision) -> MDArray:
         return self._along(x.astype(precision), np.eye(x.shape[0]), 1).T

@@ -21,6 +21,8 @@ ORDER = 5
 GOLDEN = 0.618034  # its multiples, modulo 1, are far apart
 # By how much rounding errors may exceed eps: those of exp, powers and long sums.
 EXPECTED = 2.0**14
+# A length that moves parameters rounded to float32, and the errors that differences over it show.
+COARSE, SHOWN = 2.0**-16, 2.0**-44
 
 
 class Noise(NamedTuple):
@@ -42,14 +44,28 @@ def measure(
     function: Function, x: MDArray, sizes: np.ndarray, box: Box, precision: Precision
 ) -> Noise:
     """Return the rounding errors of a function near a point, from six evaluations."""
-    n, h = x.shape[0], 2.0 ** -(precision.bits // ORDER + 20)
+    h = 2.0 ** -(precision.bits // ORDER + 20)
+    r = _table(function, x, sizes, box, h)
+    if leading(r).any() and not np.asarray(r != r[0]).any():
+        # The function is constant, or rounds parameters to fewer digits than the table moves.
+        noise = _of_table(_table(function, x, sizes, box, COARSE), COARSE)
+        if noise.unit > SHOWN:
+            return noise
+    return _of_table(r, h)
+
+
+def _table(function: Function, x: MDArray, sizes: np.ndarray, box: Box, h: float) -> MDArray:
+    """Return values at points h apart, ``(ORDER + 1, m)``."""
+    n = x.shape[0]
     # Of 41 bits: multiples are exact, so that points are equally spaced, but not where a function
     # rounds its parameters to float64.
     steps = h * sizes * (1.0 + np.round(2.0**40 * (GOLDEN * (1.0 + np.arange(n)) % 1.0)) / 2.0**40)
     steps = steps * box.signs(x, (ORDER + 1) * steps)
-    points = x[None] + np.arange(ORDER + 1.0)[:, None] * steps
-    r = function.at_all(points, precision)
-    difference = r
+    return function.at_all(x[None] + np.arange(ORDER + 1.0)[:, None] * steps, x.precision)
+
+
+def _of_table(r: MDArray, h: float) -> Noise:
+    precision, difference = r.precision, r
     for _ in range(ORDER):
         difference = difference[1:] - difference[:-1]
     rough = np.abs(leading(difference)[0])

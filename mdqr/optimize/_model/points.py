@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._limbs.device import host_block
+from mdqr._limbs.planes import namespace
 from mdqr._limbs.scaling import powers_of_two
 
 
@@ -17,6 +20,16 @@ def leading(a: MDArray | np.ndarray) -> np.ndarray:
 def times_powers(a: MDArray, powers: np.ndarray) -> MDArray:
     """Return real values times powers of two that keep them within range."""
     return a._like(a._block * powers)
+
+
+def shifted(a: MDArray, exponents: Any) -> MDArray:
+    """Return values times powers of two, which may be out of range where the products are not."""
+    xp = np if isinstance(exponents, (int, np.integer)) else namespace(exponents)
+    exponents = xp.clip(exponents, -2_040, 2_040)
+    half = exponents // 2
+    if isinstance(half, np.integer):
+        return a * np.ldexp(1.0, half) * np.ldexp(1.0, exponents - half)
+    return a * powers_of_two(half) * powers_of_two(exponents - half)
 
 
 def displaced(x: MDArray, steps: np.ndarray, *, first: bool) -> tuple[MDArray, MDArray]:

@@ -12,18 +12,19 @@ import mdqr
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._errors import warn_of_precision
-from mdqr._limbs.scaling import powers_of_two
+from mdqr._limbs.scaling import column_exponents, powers_of_two, top_exponents
 from mdqr._pickles import State
 from mdqr._precision import Precision
 from mdqr._stability import experimental
 from mdqr.optimize._batch.algebra import swept, to_host
 from mdqr.optimize._batch.problems import Problems
 from mdqr.optimize._batch.solve import Outcome, solve
+from mdqr.optimize._model.points import norms_of, shifted
 from mdqr.optimize._public.result import FitStatistics, OptimizeResult
 from mdqr.optimize._public.statistics import LEAST, Linearised
 from mdqr.optimize._public.ways_out import MESSAGES, NO_MINIMUM, of_dependent, of_rounding
 from mdqr.optimize._solver.flat import dependent, is_flat
-from mdqr.optimize._solver.solve import CONVERGED, FLAT, NONE
+from mdqr.optimize._solver.solve import CONVERGED, FLAT, NEARLY_ZERO, NONE
 
 
 @experimental
@@ -78,11 +79,31 @@ class BatchInfo(FitStatistics):
     @property
     def residual_std(self) -> MDArray:
         """Residual standard deviations; NaN without degrees of freedom."""
-        a, r, _ = self._linearised
-        m, n = a.shape[-2:]
-        squares = (r * r).sum(axis=-1)
-        found: MDArray = mdqr.sqrt(squares / (m - n)) if m > n else squares * np.nan
-        return found.astype(self.precision).to_device("cpu")
+        m, n = self._linearised.jacobian.shape[-2:]
+        squares, power = self._squares()
+        found = mdqr.sqrt(squares / (m - n)) if m > n else squares * np.nan
+        return shifted(found, power).astype(self.precision).to_device("cpu")
+
+    def _squares(self) -> tuple[MDArray, Any]:
+        """Return sums of squares of residuals over powers of two, and the exponents of these."""
+        r = self._linearised.r
+        power = top_exponents(r._block, is_complex=False, axis=-1)
+        unit = shifted(r, -power[..., None])
+        return (unit * unit).sum(axis=-1), power
+
+    def _inverse(self) -> tuple[MDArray, Any, Any]:
+        """Return the inverses of ``J^T J`` by scaled columns, exponents, and which are known."""
+        a, _, doubt = self._linearised
+        xp, (m, n) = for_block(a.limbs).xp, a.shape[-2:]
+        powers = -column_exponents(a._block, is_complex=False).reshape(-1, n)
+        wide = shifted(a.reshape(-1, m, n), powers[:, None, :])
+        inverse, definite = swept(xp, mdqr.moveaxis(wide.mT @ wide, 0, -1))
+        # 1 / smin**2 of the scaled Jacobian is at most n times the largest entry.
+        wrong = ((xp.asarray(doubt.reshape(-1, n)) * powers_of_two(powers)) ** 2).sum(axis=-1)
+        wrong = wrong + m * n * a.precision.eps
+        sure = wrong * n * xp.abs(inverse.limbs[0]).max(axis=(0, 1)) < LEAST
+        known = definite & sure & xp.asarray(self._found.reshape(-1))
+        return mdqr.moveaxis(inverse, -1, 0), powers, known
 
     def covariance(self, *, scaled: bool = True) -> MDArray:
         """Return the covariance matrices of the parameters.
@@ -98,30 +119,36 @@ class BatchInfo(FitStatistics):
             ``(..., n, n)``; infinite where a problem has no minimum, or a Jacobian that is singular
             within its errors.
         """
-        a, r, doubt = self._linearised
-        xp, (m, n) = for_block(a.limbs).xp, a.shape[-2:]
-        wide = a.reshape(-1, m, n)
-        near = xp.sqrt((wide.limbs[0] ** 2).sum(axis=-2))
-        scale = powers_of_two(-xp.log2(xp.where(near > 0, near, 1.0)))
-        wide = wide * scale[:, None, :]
-        gram = mdqr.moveaxis(wide.mT @ wide, 0, -1)
-        inverse, definite = swept(xp, gram.copy())
-        pcov = mdqr.moveaxis(inverse, -1, 0) * scale[:, None, :] * scale[..., None]
+        (*batch, _, n), xp = self._linearised.jacobian.shape, self._xp
+        inverse, powers, known = self._inverse()
+        powers = powers[:, :, None] + powers[:, None]
         if scaled:
-            variance = (r * r).sum(axis=-1) / (m - n) if m > n else (r * r).sum(axis=-1) * np.inf
-            pcov = pcov * variance.reshape(-1, 1, 1)
-        # 1 / smin**2 of the scaled Jacobian is at most n times the largest entry.
-        wrong = ((xp.asarray(doubt.reshape(-1, n)) * scale) ** 2).sum(axis=-1)
-        wrong = wrong + m * n * a.precision.eps
-        sure = wrong * n * xp.abs(inverse.limbs[0]).max(axis=(0, 1)) < LEAST
-        known = (definite & sure & xp.asarray(self._found.reshape(-1)))[:, None, None]
-        pcov = mdqr.where(known & xp.isfinite(pcov.limbs[0]), pcov, np.inf)
-        return pcov.reshape((*a.shape[:-2], n, n)).astype(self.precision).to_device("cpu")
+            variance, power = self._variance()
+            inverse, powers = inverse * variance[:, None, None], powers + 2 * power[:, None, None]
+        pcov = shifted(inverse, powers)
+        pcov = mdqr.where(known[:, None, None] & xp.isfinite(pcov.limbs[0]), pcov, np.inf)
+        return pcov.reshape(*batch, n, n).astype(self.precision).to_device("cpu")
+
+    def _variance(self) -> tuple[MDArray, Any]:
+        """Return variances of residuals over powers of four, and the exponents of their roots."""
+        m, n = self._linearised.jacobian.shape[-2:]
+        squares, power = self._squares()
+        found = squares / (m - n) if m > n else mdqr.full_like(squares, np.inf)
+        return found.reshape(-1), power.reshape(-1)
+
+    @property
+    def _xp(self) -> Any:
+        return for_block(self._linearised.jacobian.limbs).xp
 
     def standard_errors(self) -> MDArray:
         """Return the standard errors of the parameters, ``(..., n)``."""
-        index = np.arange(self._linearised[0].shape[-1])
-        return mdqr.sqrt(self.covariance()[..., index, index])
+        *batch, _, n = self._linearised.jacobian.shape
+        index = np.arange(n)
+        inverse, powers, known = self._inverse()
+        variance, power = self._variance()
+        root = mdqr.sqrt(inverse[:, index, index] * variance[:, None])
+        found = mdqr.where(known[:, None], shifted(root, powers + power[:, None]), np.inf)
+        return found.reshape(*batch, n).astype(self.precision).to_device("cpu")
 
 
 BatchInfo.__module__ = "mdqr.optimize"
@@ -142,16 +169,23 @@ def fitted(
     shape, n = start.shape[:-1], start.shape[-1]
     x0 = start.reshape(-1, n).T.astype(mdqr.dd)
     problems = Problems(name, values, residuals, separable=separable, like=x0, precision=precision)
-    _scale(problems, x0)
+    x0, first = _scaled(problems, x0)
     problems.try_doubles(x0)
     outcome = solve(problems, x0, linear)
-    result = _result(problems, outcome, shape, names)
-    _warn(problems, result, to_host(outcome.sizes).T)
+    result = _result(problems, outcome, shape, names, first)
+    sizes = outcome.sizes if problems.units is None else outcome.sizes * problems.units
+    _warn(problems, result, to_host(sizes).T)
     return result
 
 
-def _scale(problems: Problems, x0: MDArray) -> None:
-    """Refuse starts that are not finite, and let sums of squares stay in range."""
+def _scaled(problems: Problems, x0: MDArray) -> tuple[MDArray, np.ndarray]:
+    """Return the starts in units in which sums of squares stay in range, and norms of residuals.
+
+    Raises
+    ------
+    ValueError
+        If residuals are not finite there.
+    """
     xp = problems.xp
     r = problems.at(x0[:, None])[0]
     if not r.shape[-1]:
@@ -166,24 +200,32 @@ def _scale(problems: Problems, x0: MDArray) -> None:
     far = (largest > 0) & ((largest < 1e-60) | (largest > 1e60))
     if bool(far.any()):
         problems.scale = powers_of_two(-xp.log2(xp.where(far, largest, 1.0)))
+    size = abs(x0.limbs[0])
+    far = (size > 0) & ((size < 1e-60) | (size > 1e60))
+    if bool(far.any()):
+        problems.units = powers_of_two(xp.log2(xp.where(far, size, 1.0)))
+        x0 = x0 / problems.units
+    return x0, norms_of(to_host(r.limbs[0]).T)
 
 
 def _result(
-    problems: Problems, outcome: Outcome, shape: tuple[int, ...], names: list[str]
+    problems: Problems,
+    outcome: Outcome,
+    shape: tuple[int, ...],
+    names: list[str],
+    first: np.ndarray,
 ) -> OptimizeResult:
+    """Return the results; `first` are norms of the residuals at the starts."""
     p, n = problems.precision, outcome.x.shape[0]
-    r, jacobian, doubt = outcome.r.T, mdqr.moveaxis(outcome.jacobian, -1, 0).mT, outcome.doubt.T
-    if problems.scale is not None:
-        r = r / problems.scale[:, None]
-        jacobian = jacobian / problems.scale[:, None, None]
-        doubt = doubt / problems.scale[:, None]
-    gradient = (jacobian.mT @ r[..., None])[..., 0]
-    cost = (r[:, None] @ r[..., None])[:, 0, 0] * 0.5
+    values, (r, jacobian, doubt), error = _in_units_of_caller(problems, outcome)
+    with np.errstate(over="ignore", invalid="ignore"):
+        gradient = (jacobian.mT @ r[..., None])[..., 0]
+        cost = (r[:, None] @ r[..., None])[:, 0, 0] * 0.5
     exact = Linearised(jacobian, r, doubt)
-    x, r, jacobian, gradient, cost = _rounded((outcome.x.T, r, jacobian, gradient, cost), p)
+    x, r, jacobian, gradient, cost = _rounded((values, r, jacobian, gradient, cost), p)
     found = to_host(outcome.found)
     near = np.abs(to_host(x.limbs[0]))
-    bound = to_host(outcome.error).T + p.eps * near
+    bound = to_host(error) + p.eps * near
     rows = r.shape[-1]
     info = BatchInfo(
         p,
@@ -199,7 +241,7 @@ def _result(
         iterations=int(to_host(outcome.steps).max(initial=0)),
     )
     info.noise = to_host(outcome.unit).reshape(shape)
-    status, message = _ends(r, jacobian, found, near, names)
+    status, message = _ends(r, jacobian, found, near, names, first)
     status = status.reshape(shape)
     return OptimizeResult(
         x=x.reshape((*shape, n)),
@@ -218,6 +260,23 @@ def _result(
     )
 
 
+def _in_units_of_caller(
+    problems: Problems, outcome: Outcome
+) -> tuple[MDArray, tuple[MDArray, MDArray, Any], Any]:
+    """Return x, residuals, Jacobians and their doubts, and errors; problems on the first axis."""
+    x, r, jacobian = outcome.x.T, outcome.r.T, mdqr.moveaxis(outcome.jacobian, -1, 0).mT
+    doubt, error = outcome.doubt.T, outcome.error.T
+    if problems.units is not None:
+        units = problems.units.T
+        x, error, doubt = x * units, error * units, doubt / units
+        jacobian = jacobian / units[:, None]
+    if problems.scale is not None:
+        r = r / problems.scale[:, None]
+        jacobian = jacobian / problems.scale[:, None, None]
+        doubt = doubt / problems.scale[:, None]
+    return x, (r, jacobian, doubt), error
+
+
 def _rounded(arrays: Sequence[MDArray], precision: Precision) -> list[MDArray]:
     """Return arrays in a precision, by one call for all."""
     joined = mdqr.concatenate([a.reshape(-1) for a in arrays]).astype(precision)
@@ -227,7 +286,12 @@ def _rounded(arrays: Sequence[MDArray], precision: Precision) -> list[MDArray]:
 
 
 def _ends(
-    r: MDArray, jacobian: MDArray, found: np.ndarray, sizes: np.ndarray, names: list[str]
+    r: MDArray,
+    jacobian: MDArray,
+    found: np.ndarray,
+    sizes: np.ndarray,
+    names: list[str],
+    first: np.ndarray,
 ) -> tuple[np.ndarray, str]:
     """Return the status of each problem, and all of them in words."""
     status = np.where(found, CONVERGED, NONE)
@@ -237,17 +301,19 @@ def _ends(
     lacks: dict[int, str] = {}
     for k in lost.tolist():
         near, a = to_host(r.limbs[0, k]), to_host(jacobian.limbs[0, k])
-        if is_flat(a, near, near):
-            status[k] = FLAT
         size = np.where(sizes[k] > 0, sizes[k], 1.0)
+        unit = 2.0 ** -np.frexp(np.max(np.abs(near), initial=0.0))[1]
+        vanish = np.max(np.abs(near), initial=0.0) <= NEARLY_ZERO**0.5 * first[k]
+        if vanish or is_flat(a * size * unit, near * unit, near * unit):
+            status[k] = FLAT
         lacks[k] = of_dependent([names[j] for j in dependent(a, size)])
     texts = []
-    for end, what in ((FLAT, MESSAGES[FLAT][:-1]), (NONE, NO_MINIMUM)):
+    for end, what in ((FLAT, MESSAGES[FLAT]), (NONE, f"{NO_MINIMUM}.")):
         (which,) = np.nonzero(status == end)
         if which.size:
-            first = next((k for k in which.tolist() if lacks[k]), None)
-            cause = f" Problem {first}: {lacks[first]}" if first is not None else ""
-            texts.append(f"{what} in {which.size} of {found.size} problems.{cause}")
+            one = next((k for k in which.tolist() if lacks[k]), None)
+            cause = f" Problem {one}: {lacks[one]}" if one is not None else ""
+            texts.append(f"{which.size} of {found.size} problems: {what}{cause}")
     return status, " ".join(texts)
 
 
@@ -279,4 +345,5 @@ def _warn(problems: Problems, result: OptimizeResult, sizes: np.ndarray) -> None
         return
     advice = "look at `status` and `info.digits`" if result.success.all() else "change their x0"
     first = ", ".join(map(str, weak[:5].tolist())) + (" ..." if weak.size > 5 else "")
-    warn(f"{result.message} Problems {first} have less than half of the digits; {advice}")
+    which = f"Problems {first} have" if weak.size > 1 else f"Problem {first} has"
+    warn(f"{result.message} {which} less than half of the digits; {advice}")

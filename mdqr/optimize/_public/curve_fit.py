@@ -73,7 +73,11 @@ class _Data:
         if self._factor is not None:
             factor = self._factor.astype(precision)
             columns = rows.reshape(-1, rows.shape[-1]).T
-            return solve_triangular(factor, columns, lower=True).T.reshape(rows.shape)
+            # Values that are not finite are no error: points far away are tried, and refused.
+            known = mdqr.isfinite(columns).all(axis=0)
+            columns = mdqr.where(known, columns, 0.0)
+            found = solve_triangular(factor, columns, lower=True)
+            return mdqr.where(known, found, np.nan).T.reshape(rows.shape)
         return rows
 
     def values(self, f: Callable[..., Any]) -> Callable[[Any, Precision | None], Any]:
@@ -444,7 +448,10 @@ def _covariance(
         if not result.success or result.status != CONVERGED:
             raise LinAlgError
         pcov = result.info.covariance(scaled=not absolute)
+        variances = np.abs(pcov.limbs[0].diagonal())
         if bool(mdqr.isfinite(pcov).all()):
+            if np.any(variances < np.finfo(float).tiny) and bool((result.fun != 0).any()):
+                warn(OUT_OF_RANGE)
             return pcov
         many = result.jac.shape[0] > n or absolute
         warn(OUT_OF_RANGE if many else UNDETERMINED)

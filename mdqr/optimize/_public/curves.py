@@ -15,7 +15,7 @@ from mdqr.linalg._shared.first_calls import expect
 from mdqr.optimize._model.doubles import Doubles, doubles_of
 from mdqr.optimize._public.batch import BatchInfo, fitted
 from mdqr.optimize._public.result import CurveFitResult, OptimizeResult
-from mdqr.optimize._public.ways_out import UNDETERMINED, of_covariance
+from mdqr.optimize._public.ways_out import OUT_OF_RANGE, UNDETERMINED, of_covariance
 from mdqr.optimize._solver.flat import undetermined
 from mdqr.optimize._solver.solve import CONVERGED
 
@@ -123,11 +123,16 @@ def _warn_of_covariances(found: CurveFitResult, absolute: bool, names: list[str]
     jacobian, _, doubt = found.info._linearised
     n, batch = jacobian.shape[-1], found.popt.shape[:-1]
     unknown = ~mdqr.isfinite(found.pcov).all(axis=(-2, -1))
+    index = np.arange(n)
+    least = np.abs(found.pcov[..., index, index].limbs[0]).min(axis=-1)
+    unknown |= (least < np.finfo(float).tiny) & (found.info.residual_std.limbs[0] > 0)
     which = np.flatnonzero(unknown & (found.result.status == CONVERGED))
     if not which.size:
         return
     if jacobian.shape[-2] <= n and not absolute:
         text = UNDETERMINED
+    elif np.isfinite(found.info.standard_errors().limbs[0]).reshape(-1, n)[which].all():
+        text = OUT_OF_RANGE
     else:
         k = int(which[0])
         place = np.unravel_index(k, batch)

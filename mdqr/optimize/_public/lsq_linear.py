@@ -16,16 +16,19 @@ from mdqr._typing import PrecisionLike
 from mdqr.linalg import LinAlgError, lstsq
 from mdqr.linalg._shared.info import Info, WithInfo
 from mdqr.linalg._shared.operands import gather
+from mdqr.optimize._enclosure.ball import up
 from mdqr.optimize._enclosure.krawczyk import Unproven
 from mdqr.optimize._model.box import Box, box_of, numbers
-from mdqr.optimize._model.points import norms_of
+from mdqr.optimize._model.points import norms_of, shifted
 from mdqr.optimize._public.options import check_limit, refuse_unknown
 from mdqr.optimize._public.result import OptimizeResult
 from mdqr.optimize._solver.active_set import (
+    Dependent,
     Search,
     Solution,
     System,
     convex_error,
+    in_range,
     proven_error,
     solve,
 )
@@ -291,11 +294,18 @@ def _solved(
 ) -> tuple[Solution, Info]:
     """Return the solution in the precision of the result, and its report."""
     n = system.a.shape[1]
-    system = system._replace(lower=box.lower, upper=box.upper)
+    system, powers = in_range(system._replace(lower=box.lower, upper=box.upper))
     steps = Steps(progress, "steps") if progress is not None else None
     with np.errstate(all="ignore"):
-        found = solve(system, work, max(30, 3 * n) if most is None else int(most), steps)
+        try:
+            found = solve(system, work, max(30, 3 * n) if most is None else int(most), steps)
+        except Dependent as cause:
+            raise LinAlgError(
+                f"{name}: {cause}, and the solution is not unique: leave one out, or bound it"
+            ) from cause
         bound, failure = _bound(system, found, work)
+        if powers is not None:
+            found, bound = _in_units(found, bound, powers)
     if steps is not None:
         steps.end()
     info = Info(
@@ -316,6 +326,18 @@ def _solved(
             index=place_of_least(info.digits),
         )
     return found, info
+
+
+def _in_units(
+    found: Solution, bound: np.ndarray, powers: np.ndarray
+) -> tuple[Solution, np.ndarray]:
+    """Return a solution and its bounds times powers of two, by which limbs may underflow."""
+    x = shifted(found.x, powers)
+    lost = np.abs((shifted(x, -powers) - found.x).to_numpy())
+    bound = np.where(lost > 0, up(bound + up(lost)), bound)
+    there = np.ldexp(bound, powers)
+    there = np.where(np.ldexp(there, -powers) < bound, np.nextafter(there, np.inf), there)
+    return found._replace(x=x), there
 
 
 def _bound(system: System, found: Solution, work: Precision) -> tuple[np.ndarray, str]:
@@ -341,7 +363,11 @@ def _bound(system: System, found: Solution, work: Precision) -> tuple[np.ndarray
 
 
 def _unbounded(system: System, work: Precision) -> MDArray:
-    return lstsq(system.a, system.b, max_condition=np.inf, precision=work).x
+    try:
+        return lstsq(system.a, system.b, max_condition=np.inf, precision=work).x
+    except LinAlgError:
+        # The one of least norm.
+        return lstsq(system.a, system.b, rtol=max(system.a.shape) * work.eps, precision=work).x
 
 
 def _condition(a: MDArray, free: np.ndarray) -> float:

@@ -15,7 +15,7 @@ from mdqr._stability import experimental
 from mdqr.optimize._model.box import box_of, numbers
 from mdqr.optimize._model.derivatives import Differences
 from mdqr.optimize._model.function import Function
-from mdqr.optimize._model.points import sizes_of
+from mdqr.optimize._model.points import leading, shifted, sizes_of
 
 
 @experimental
@@ -75,10 +75,24 @@ def predicted(
         raise ValueError("predict: complex curves have no intervals")
     box = box_of("predict", (-np.inf, np.inf), n, PRECISIONS[-1])
     derivatives = Differences(function, box)
-    _, found = derivatives.jacobian(at, center, sizes_of(at), wide.eps)
-    rows = found.values.astype(p)
-    errors = mdqr.sqrt(abs((rows @ pcov * rows).sum(axis=1)))
+    sizes = sizes_of(at)
+    _, found = derivatives.jacobian(at, center, sizes, wide.eps)
+    if wide is p:
+        # Those have half of the digits of the precision in which the curve is evaluated.
+        noise = wide.eps * np.abs(leading(center))
+        found = derivatives.central(at, sizes, wide.eps, noise) or found
+    errors = _errors(found.values.astype(p), pcov)
     quantile = t_quantile(level, degrees)
     return Prediction(
         center.astype(p), errors, errors * quantile, mdqr.hypot(errors, deviation) * quantile
     )
+
+
+def _errors(rows: MDArray, pcov: MDArray) -> MDArray:
+    """Return the roots of the diagonal of ``rows @ pcov @ rows.T``, in units that are in range."""
+    index = np.arange(rows.shape[1])
+    powers = np.frexp(leading(pcov[index, index]))[1] // 2
+    unit, rows = shifted(pcov, -(powers[:, None] + powers)), shifted(rows, powers)
+    tops = np.frexp(np.max(np.abs(leading(rows)), axis=1))[1]
+    rows = shifted(rows, -tops[:, None])
+    return shifted(mdqr.sqrt(abs((rows @ unit * rows).sum(axis=1))), tops)

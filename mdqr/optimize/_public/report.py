@@ -18,13 +18,16 @@ from mdqr.optimize._public.ways_out import (
     MESSAGES,
     NO_MINIMUM,
     UNDEFINED,
+    of_contradictions,
     of_dependent,
     of_rounding,
 )
 from mdqr.optimize._solver.flat import dependent
 from mdqr.optimize._solver.problem import Problem
 from mdqr.optimize._solver.proof import proven_error, with_rounding
-from mdqr.optimize._solver.solve import CONVERGED, STOPPED, Outcome
+from mdqr.optimize._solver.solve import CONVERGED, STOPPED, Outcome, contradicted
+
+_ADVICE = " Change x0, or set bounds."
 
 
 def result_of(
@@ -143,9 +146,12 @@ def _message(problem: Problem, outcome: Outcome) -> str:
     elif problem.undefined:
         text = f"{NO_MINIMUM}: {UNDEFINED}"
     else:
-        text = f"{NO_MINIMUM} in the precision of the fit. Change x0, or set bounds."
+        text = f"{NO_MINIMUM} in the precision of the fit.{_ADVICE}"
     if outcome.minimum is None and outcome.status != STOPPED:
         point = outcome.point
+        wrong = of_contradictions([problem.names[j] for j in contradicted(problem, point)])
+        if wrong:
+            return f"{text.removesuffix(_ADVICE)} {wrong[0].upper()}{wrong[1:]}."
         names = [problem.names[j] for j in dependent(point.jacobian, point.sizes)]
         text = f"{text} {of_dependent(names)}".rstrip()
     return text
@@ -169,11 +175,18 @@ def _warn(problem: Problem, outcome: Outcome, result: OptimizeResult, message: s
     if problem.noisy or noise.exceeds(found.x.precision):
         warn(of_rounding(noise.unit, float(np.min(info.digits))))
         return
-    # A parameter that is zero has no digits, and a small error nevertheless.
-    relative = info.error_bound / np.maximum(np.abs(result.x.to_numpy()), found.sizes)
+    # A parameter that may be zero has no digits, and a small error nevertheless.
+    near = np.abs(result.x.to_numpy())
+    size = np.where(near > info.error_bound, near, np.maximum(near, found.sizes))
+    relative = info.error_bound / size
     worst = int(np.argmax(relative))
     if relative[worst] > problem.precision.eps**0.5:
-        warn(
-            f"{problem.names[worst]} has {info.digits[worst]:.1f} correct digits; "
-            "the problem is ill-conditioned. Ask for a higher precision, or fix a parameter"
-        )
+        held = f"{problem.names[worst]} has {info.digits[worst]:.1f} correct digits; "
+        wrong = problem.derivatives.deviation(found.x, found.jacobian, found.sizes, noise)
+        names = [problem.names[j] for j in np.flatnonzero(wrong.any(axis=0))]
+        cause = "the problem is ill-conditioned. Ask for a higher precision, or fix a parameter"
+        if problem.box.mask(result.x).any() and problem.derivatives.name == "differences":
+            cause = f"{cause}; beside a bound differences have half of the digits: give jac"
+        elif size[worst] < 2.0**-20 * found.sizes[worst]:
+            cause = "it is far smaller than in the initial point: start nearer to it"
+        warn(held + (of_contradictions(names) or cause))

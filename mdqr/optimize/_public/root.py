@@ -31,6 +31,7 @@ from mdqr.optimize._public.least_squares import (
 )
 from mdqr.optimize._public.options import check_limit, refuse_unknown
 from mdqr.optimize._public.result import OptimizeResult, RootInfo
+from mdqr.optimize._public.ways_out import COMPUTES_IN_FLOAT64
 from mdqr.optimize._solver.problem import Problem
 from mdqr.optimize._solver.proof import with_rounding
 from mdqr.optimize._solver.zero import (
@@ -350,10 +351,7 @@ def _warn(problem: Problem, result: OptimizeResult, found: bool) -> None:
     info = result.info
     text = result.message if not found else ""
     if found and (problem.noisy or info.noise > 2.0**14 * problem.precision.next.eps):
-        text = (
-            f"`fun` rounds to {-np.log10(info.noise):.0f} digits: look for np.pi, math.exp, "
-            "float() or to_numpy() in it, and take mdqr.pi, mdqr.exp and decimal strings"
-        )
+        text = f"`fun` rounds to {-np.log10(info.noise):.0f} digits: {COMPUTES_IN_FLOAT64}"
     if text and result.status != STOPPED:
         warn_of_precision(
             "optimize.root",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from mdqr._errors import PrecisionWarning
 from mdqr._pickles import State
 from mdqr._precision import Precision
 from mdqr.linalg import LinAlgError, cholesky, inv, lstsq
-from mdqr.optimize._model.points import leading, norms_of
+from mdqr.optimize._model.points import leading, norms_of, shifted
 from mdqr.optimize._solver.flat import undetermined
 
 
@@ -51,7 +51,7 @@ LEAST = 1.0 / 16.0
 _SEEN_BY_DOUBLES = 1e-8
 
 
-def statistics_of(linearised: Linearised, precision: Precision) -> Any:
+def statistics_of(linearised: Linearised, precision: Precision) -> _Normal:
     """Return an object with `residual_std`, `standard_errors()` and `covariance()`.
 
     They come from normal equations in the next precision, where these have all digits, and else
@@ -70,9 +70,7 @@ def statistics_of(linearised: Linearised, precision: Precision) -> Any:
     found = _by_normal_equations(jacobian, r, precision)
     if found is not None:
         return found
-    # The solution is near ones: one near zero would be refined for its relative error.
-    right = jacobian @ mdqr.ones(jacobian.shape[1], precision=precision) - r
-    return lstsq(jacobian, right, max_condition=np.inf, precision=precision).info
+    return _by_lstsq(jacobian, r, precision)
 
 
 def _is_determined(jacobian: MDArray, doubt: np.ndarray) -> bool:
@@ -89,7 +87,7 @@ def _is_determined(jacobian: MDArray, doubt: np.ndarray) -> bool:
     if least < _SEEN_BY_DOUBLES:
         wide = jacobian.astype(jacobian.precision.next)
         powers = -np.frexp(norms)[1]
-        values = mdqr.linalg.svdvals(_times_power(wide, powers))
+        values = mdqr.linalg.svdvals(shifted(wide, powers))
         least = float(values[-1])
     return wrong < LEAST * least * least
 
@@ -105,17 +103,17 @@ class _Normal:
 
     @property
     def residual_std(self) -> MDArray:
-        return _times_power(mdqr.sqrt(self._variance), self._power).astype(self._precision)
+        return shifted(mdqr.sqrt(self._variance), self._power).astype(self._precision)
 
     def standard_errors(self) -> MDArray:
         index = np.arange(self._powers.size)
         errors = mdqr.sqrt(self._inverse[index, index] * self._variance)
-        return _times_power(errors, self._powers + self._power).astype(self._precision)
+        return shifted(errors, self._powers + self._power).astype(self._precision)
 
     def covariance(self, *, scaled: bool = True) -> MDArray:
         product = self._inverse * self._variance if scaled else self._inverse
         powers = self._powers + self._power * scaled
-        return _times_power(product, powers[:, None] + powers).astype(self._precision)
+        return shifted(product, powers[:, None] + powers).astype(self._precision)
 
 
 def _by_normal_equations(jacobian: MDArray, r: MDArray, precision: Precision) -> _Normal | None:
@@ -129,14 +127,14 @@ def _by_normal_equations(jacobian: MDArray, r: MDArray, precision: Precision) ->
     if wide is precision or not np.all(np.isfinite(heads) & (heads > 0)):
         return None
     powers = -np.frexp(heads)[1]
-    a = _times_power(jacobian, powers).astype(wide)
+    a = shifted(jacobian, powers).astype(wide)
     squares = a.T @ a
     diagonal = np.frexp(leading(squares).diagonal())[1] // 2
     powers = powers - diagonal
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrecisionWarning)
-            scaled = _times_power(squares, -(diagonal[:, None] + diagonal))
+            scaled = shifted(squares, -(diagonal[:, None] + diagonal))
             cholesky(scaled)
             inverse = inv(scaled)
     except LinAlgError:
@@ -144,15 +142,27 @@ def _by_normal_equations(jacobian: MDArray, r: MDArray, precision: Precision) ->
     lost = 16.0 * n * n * m * float(np.max(np.abs(leading(inverse)))) * wide.eps
     if not lost < 0.25 * precision.eps:
         return None
+    return _Normal((inverse + inverse.T) * 0.5, powers, *_variance(r, n, wide), precision)
+
+
+def _by_lstsq(jacobian: MDArray, r: MDArray, precision: Precision) -> _Normal:
+    """Return statistics by the factor of a QR factorization.
+
+    The residuals are not those of the linear problem at a bound, and with the weights of a loss.
+    """
+    n = jacobian.shape[1]
+    powers = -np.frexp(np.max(np.abs(leading(jacobian)), axis=0))[1]
+    a = shifted(jacobian, powers)
+    # The solution is ones: one near zero would be refined for its relative error.
+    right = a @ mdqr.ones(n, precision=precision)
+    info = lstsq(a, right, max_condition=np.inf, precision=precision).info
+    variance = _variance(r, n, precision.next)
+    return _Normal(info.covariance(scaled=False), powers, *variance, precision)
+
+
+def _variance(r: MDArray, n: int, wide: Precision) -> tuple[MDArray, int]:
+    """Return the variance of residuals over a power of four, and the exponent of its root."""
     power = int(np.frexp(np.max(np.abs(leading(r))))[1])
-    unit = _times_power(r, -power).astype(wide)
-    total = (unit * unit).sum()
-    variance = total / (m - n) if m > n else mdqr.full_like(total, np.nan)
-    return _Normal((inverse + inverse.T) * 0.5, powers, variance, power, precision)
-
-
-def _times_power(a: MDArray, powers: Any) -> MDArray:
-    """Return values near one times powers of two, of which the products may be out of range."""
-    powers = np.clip(powers, -2_040, 2_040)
-    half = powers // 2
-    return a * np.exp2(half) * np.exp2(powers - half)
+    unit = shifted(r, -power).astype(wide)
+    total, degrees = (unit * unit).sum(), r.shape[0] - n
+    return total / degrees if degrees > 0 else mdqr.full_like(total, np.nan), power

@@ -8,6 +8,7 @@ the precision of the result from there.
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from typing import NamedTuple
 
@@ -16,11 +17,28 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import PrecisionWarning
+from mdqr._limbs.scaling import column_exponents, top_exponents
 from mdqr._precision import Precision
 from mdqr._progress import Steps
-from mdqr.linalg import lstsq
+from mdqr.linalg import LinAlgError, lstsq
 from mdqr.optimize._enclosure.ball import Ball, enclosed, size, up
 from mdqr.optimize._enclosure.krawczyk import Unproven, definite, nearest, triangle
+from mdqr.optimize._model.points import shifted
+from mdqr.optimize._solver.flat import undetermined
+
+_FAR = 200  # exponents of columns, or of right-hand sides, whose squares may be out of range
+
+
+class Dependent(LinAlgError):
+    """Columns of A, whose variables are free, are zero or depend on each other."""
+
+    def __init__(self, columns: np.ndarray) -> None:
+        which = ", ".join(map(str, columns))
+        super().__init__(
+            f"the columns {which} of A are linearly dependent"
+            if columns.size > 1
+            else f"the column {which} of A is zero"
+        )
 
 
 class System(NamedTuple):
@@ -34,6 +52,25 @@ class System(NamedTuple):
     def astype(self, precision: Precision) -> System:
         """Return the system in another precision."""
         return System(*(each.astype(precision) for each in self))
+
+
+def in_range(system: System) -> tuple[System, np.ndarray | None]:
+    """Return an equivalent system whose squares are in range, and the exponents of its units.
+
+    These are of x, None where the system has not changed; a system that would lose digits has not.
+    """
+    columns = column_exponents(system.a._block, is_complex=False)
+    right = int(top_exponents(system.b._block, is_complex=False, axis=-1))
+    if not np.any(np.abs(np.append(columns, right)) > _FAR):
+        return system, None
+    powers = right - columns
+    by = -columns, -right, -powers, -powers
+    new = System(*(shifted(part, shift) for part, shift in zip(system, by, strict=True)))
+    same = all(
+        np.asarray(shifted(there, -shift) == here).all()
+        for there, here, shift in zip(new, system, by, strict=True)
+    )
+    return (new, powers) if same else (system, None)
 
 
 class Solution(NamedTuple):
@@ -53,9 +90,10 @@ def solve(system: System, precision: Precision, most: int, report: Steps | None)
     start = _first(system)
     if precision > mdqr.d:
         # Only where to begin: what float64 gets wrong is set right after it.
-        rough = Search(system.astype(mdqr.d), most, report).run(*start)
-        x = mdqr.minimum(mdqr.maximum(rough.x.astype(precision), system.lower), system.upper)
-        start = _on_bounds(system, x.astype(precision), rough.mask), rough.mask
+        with contextlib.suppress(LinAlgError):
+            rough = Search(system.astype(mdqr.d), most, report).run(*start)
+            x = mdqr.minimum(mdqr.maximum(rough.x.astype(precision), system.lower), system.upper)
+            start = _on_bounds(system, x.astype(precision), rough.mask), rough.mask
     return Search(system.astype(precision), most, report).run(*start)
 
 
@@ -150,7 +188,13 @@ class Search:
         right = b - a[:, held] @ x[held] if held.size else b
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrecisionWarning)
-            return lstsq(a[:, free], right).x
+            try:
+                return lstsq(a[:, free], right).x
+            except LinAlgError as failure:
+                if "rank deficient" not in str(failure):
+                    raise
+                columns = undetermined(_scaled(a)[:, free], np.zeros(free.size))
+                raise Dependent(free[columns]) from failure
 
 
 def _scaled(a: MDArray) -> np.ndarray:

@@ -8,6 +8,9 @@ from mdqr.optimize._model.points import norms_of
 
 _FLAT_GRADIENT = 1e-7
 _DEPENDENT = 1e-11
+# Singular values whose directions are known in float64, and what they may gain of the sum.
+_RESOLVED, _GAIN = 1e-12, 1e-5
+_NO_EFFECT = 2.0**-40  # of a parameter that changes by its size, on the sum of squares
 _TOLD = 0.05  # of the largest component of the direction that has no effect
 
 
@@ -17,14 +20,24 @@ def is_flat(a: np.ndarray, r: np.ndarray, weighted: np.ndarray) -> bool:
     Parameters
     ----------
     a : numpy.ndarray
-        The Jacobian by the parameters that are free, ``(m, n)``.
+        The Jacobian by the parameters that are free, in units of their sizes, ``(m, n)``.
     r, weighted : numpy.ndarray
         Residuals, and with the weights of a loss, ``(m,)``.
     """
     if not np.isfinite(a).all():
         return False
-    norms = norms_of(a) * float(np.sqrt(r @ r))
-    return bool(np.all(np.abs(a.T @ weighted) <= _FLAT_GRADIENT * norms))
+    total, norms = float(r @ r), norms_of(a)
+    flat = np.maximum(_FLAT_GRADIENT * norms * np.sqrt(total), _NO_EFFECT * total)
+    if not np.all(np.abs(a.T @ weighted) <= flat):
+        return False
+    # Columns that nearly depend on others have small gradients also far from the minimum.
+    some = (norms * np.sqrt(total) > _NO_EFFECT * total) & a.any(axis=0)
+    if not some.any():
+        # Far from any minimum no parameter may have an effect.
+        return total == 0
+    u, s, _ = np.linalg.svd(a[:, some] / norms[some], full_matrices=False)
+    gains = (u.T @ weighted)[s > _RESOLVED * s[0]]
+    return bool(gains @ gains <= _GAIN * total)
 
 
 def dependent(a: np.ndarray, sizes: np.ndarray) -> np.ndarray:

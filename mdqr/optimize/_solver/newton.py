@@ -249,7 +249,7 @@ class _Iteration:
         precision, noise = self._first
         found = None
         if self._is_far() and precision > mdqr.dd:
-            found = self._inverse_by(place, mdqr.dd, _in_dd(self._problem, noise))
+            found = self._inverse_by(place, mdqr.dd, _in_dd(self._problem, precision, noise))
         return found if found is not None else self._inverse_by(place, precision, noise)
 
     def _is_far(self) -> bool:
@@ -386,7 +386,7 @@ def hessian(
     return left.T @ jacobian + second.sums, second
 
 
-def _in_dd(problem: Problem, noise: Noise) -> Noise:
-    """Return the rounding errors in dd of a function with rounding errors of qd."""
-    ratio = mdqr.dd.eps / mdqr.qd.eps if not problem.noisy else 1.0
+def _in_dd(problem: Problem, precision: Precision, noise: Noise) -> Noise:
+    """Return the rounding errors in dd of a function whose errors in a precision are known."""
+    ratio = mdqr.dd.eps / precision.eps if not problem.noisy else 1.0
     return Noise(noise.absolute * ratio, max(problem.unit, mdqr.dd.eps))

@@ -19,14 +19,13 @@ from mdqr.optimize._model.noise import Noise, measure
 from mdqr.optimize._model.points import leading, sizes_of, times_powers
 from mdqr.optimize._solver.descend import Descent
 from mdqr.optimize._solver.problem import Point, Problem, Stopped
-from mdqr.optimize._solver.solve import attempts, first_point
+from mdqr.optimize._solver.solve import NEARLY_ZERO, attempts, first_point
 
 _MOST_STEPS = 40
 _MOST_DESCENTS = 200
 _FAR_STEPS = 4  # of which more than a quarter of x
 # Steps, relative to x, below which rounding errors may be the whole step.
 _BASIN = 2.0**-20
-_NEARLY_ZERO = 2.0**-80  # of the sum of squares, relative to that at the start
 
 FOUND, LIMIT, STOPPED, NONE, SINGULAR = 1, 0, -2, -3, -4
 
@@ -75,16 +74,25 @@ def _found(problem: Problem, x0: MDArray) -> Found:
     except Stopped as stop:
         status = stop.status
     best = problem.best if problem.best is not None else first_point(problem, x0)
-    if status == NONE and bool(best.cost <= _NEARLY_ZERO * first):
+    last = problem.precision.next
+    if status == NONE and not problem.noisy and last > mdqr.qd:
+        # Jacobians by differences in qd have half of its digits.
+        zero = newton(problem, best, first=last)
+        if zero is not None:
+            return Found(FOUND, zero, best, steps)
+    if status == NONE and bool(best.cost <= NEARLY_ZERO * first):
         status = SINGULAR
     return Found(status, None, best, steps)
 
 
-def newton(problem: Problem, point: Point) -> Zero | None:
-    """Return the zero to which Newton's method converges quadratically, or None."""
+def newton(problem: Problem, point: Point, first: Precision = mdqr.qd) -> Zero | None:
+    """Return the zero to which Newton's method converges quadratically, or None.
+
+    The iteration begins in the precision `first`.
+    """
     x, sizes, history = point.x, point.sizes, [np.inf]
     last, found = problem.precision.next, None
-    for precision in sorted({min(mdqr.qd, last), last}):
+    for precision in sorted({min(first, last), last}):
         found = _converged(problem, x.astype(precision), sizes, precision, history)
         if found is None:
             return None
@@ -115,6 +123,8 @@ def _converged(
             previous < _BASIN and change > 0.25 * previous
         ):
             zero = Zero(x, r, found.values, inverse, 2.0 * (near + rounding), history, noise)
+            if not _is_regular(problem, zero, found.errors, sizes):
+                return None
             return _judged(problem, zero, sizes) if _is_simple(problem, zero, sizes) else None
         far += change > 0.25
         if far > _FAR_STEPS or (change > 0.5 * previous and previous < 0.5):
@@ -122,6 +132,19 @@ def _converged(
         previous, x = change, x - step
         sizes = sizes_of(x, sizes)
     return None
+
+
+def _is_regular(problem: Problem, zero: Zero, errors: np.ndarray, sizes: np.ndarray) -> bool:
+    """Return True if no Jacobian within the errors of this one is singular.
+
+    Differences are wrong by second derivatives, as if by sizes these were as large as first ones.
+    """
+    unit = zero.noise.unit
+    slopes = np.abs(leading(times_powers(zero.jacobian, sizes)))
+    relative = max(problem.derivatives.truncation(unit), 16.0 * unit)
+    wrong = errors * sizes + relative * np.max(slopes, axis=1, keepdims=True)
+    share = np.abs(leading(times_powers(zero.inverse, 1.0 / sizes[:, None]))) @ wrong
+    return bool(np.isfinite(share).all() and np.max(np.abs(np.linalg.eigvals(share))) < 0.5)
 
 
 def _judged(problem: Problem, zero: Zero, sizes: np.ndarray) -> Zero:
