@@ -10,7 +10,7 @@ from mdqr._backend.cuda.vendor.cublas import Cublas
 from mdqr._limbs.planes import Block
 
 # Doubles of all operands: beyond, devices take longer than hosts.
-_MOST_RECORDED = 2**24
+_MOST_RECORDED = 2**25
 
 
 class Recorded(KernelCalls):
