@@ -104,6 +104,7 @@ def test_seventy_unknowns():
         ("polyhedral", 0, 32, []),
         ("polyhedral", 1, 55, []),
         ("total_degree", 0, 12, []),
+        ("total_degree", 0, 52, []),
         ("total_degree", 0, 54, [1]),
         ("total_degree", 0, 40, [3, 7]),
     ],

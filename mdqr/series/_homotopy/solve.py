@@ -240,17 +240,22 @@ def _best(
         followed = follow(homotopy, x, max(work, PRECISIONS[2]), progress)
         found = Found(problem.variables, scaled, square, powers, work, method)
         one = collected(found, homotopy, followed, certify=certify)
-        if best is None or one.info.failed < best.info.failed:
+        if best is None or _unknown(one) < _unknown(best):
             best = one
-        if best.info.failed == 0:
+        none_finite = one.at_infinity == one.paths and powers.any()
+        if best.info.failed == 0 and not none_finite:
             break
-        if one.info.failed > _FEW * one.paths:
+        if one.info.failed > _FEW * one.paths or none_finite:
             # The units may be the reason, of solutions of several sizes.
             if not powers.any() or not terms.scaled().is_in_range:
                 break
             powers = np.zeros_like(powers)
     assert best is not None
     return best
+
+
+def _unknown(found: Solutions) -> tuple[int, int]:
+    return found.info.failed, found.at_infinity
 
 
 def _sweep(
