@@ -184,3 +184,7 @@ def test_few_digits_of_a_parameter_far_smaller_than_its_start():
     fit, told = ends(curve_fit, lambda x, a, b: a + b * x, X, X * 1e-30 + 1e-30, [1, 1])
     assert np.all((fit.info.digits > 0) & (fit.info.digits < 8))
     assert "far smaller than in the initial point" in told
+    y = np.stack([X * 1e-27 + 1e-27, X + 1])
+    fits, told = ends(curve_fit, lambda x, a, b: a + b * x, X, y, [1, 1])
+    assert np.all((fits.info.digits[0] > 0) & (fits.info.digits[0] < 7))
+    assert "Problem 0 has less than half of the digits" in told

@@ -11,7 +11,11 @@ import pytest
 
 import mdqr
 from mdqr.optimize import curve_fit, least_squares, lsq_linear, nnls, root
-from mdqr.optimize._public.statistics import Linearised, statistics_of
+from mdqr.optimize._public.statistics import (
+    Linearised,
+    _by_normal_equations,
+    statistics_of,
+)
 
 X = np.arange(6.0)
 Y = mdqr.array(["3", "1.9", "1.4", "1.1", "0.7", "0.6"], precision=mdqr.dd)
@@ -75,8 +79,13 @@ def test_statistics_of_least_squares_where_normal_equations_lose_digits():
     a = mdqr.array(np.vander(np.arange(1.0, 31.0), 14), precision=mdqr.d)
     r = mdqr.array(np.cos(np.arange(30.0)), precision=mdqr.d)
     short, long = (Linearised(x, r, np.zeros(x.shape[1])) for x in (a[:, -3:], a))
-    assert type(statistics_of(short, mdqr.d)).__name__ == "_Normal"
-    assert type(statistics_of(long, mdqr.d)).__name__ == "LstsqInfo"
+    assert _by_normal_equations(short.jacobian, r, mdqr.d) is not None
+    assert _by_normal_equations(a, r, mdqr.d) is None
+    # The condition of scaled columns is 1e11, of which QR loses no square.
+    exact = mdqr.linalg.lstsq(a, r, precision=mdqr.od).info
+    found = statistics_of(long, mdqr.d)
+    ratio = found.standard_errors() / found.residual_std * exact.residual_std
+    assert mdqr.allclose(ratio, exact.standard_errors(), rtol=1e-7)
     exact = mdqr.linalg.lstsq(a[:, -3:], r, precision=mdqr.qd).info
     errors = statistics_of(short, mdqr.d).standard_errors()
     scale = statistics_of(short, mdqr.d).residual_std

@@ -338,8 +338,10 @@ def _warn(problems: Problems, result: OptimizeResult, sizes: np.ndarray) -> None
         text = of_rounding(problems.unit, float(np.min(info.digits)) if all_found else None)
         warn(text if all_found else f"{result.message} {text}")
         return
-    # A parameter that is zero has no digits, and a small error nevertheless.
-    size = np.maximum(np.abs(to_host(result.x.limbs[0])), sizes.reshape(result.x.shape))
+    # A parameter that may be zero has no digits, and a small error nevertheless.
+    near = np.abs(to_host(result.x.limbs[0]))
+    size = np.maximum(near, sizes.reshape(near.shape))
+    size = np.where(near > info.error_bound, near, size)
     weak = np.flatnonzero((info.error_bound > p.eps**0.5 * size).any(axis=-1))
     if not weak.size:
         return
