@@ -186,7 +186,7 @@ def _warn(problem: Problem, outcome: Outcome, result: OptimizeResult, message: s
         names = [problem.names[j] for j in np.flatnonzero(wrong.any(axis=0))]
         cause = "the problem is ill-conditioned. Ask for a higher precision, or fix a parameter"
         if problem.box.mask(result.x).any() and problem.derivatives.name == "differences":
-            cause = f"{cause}; beside a bound differences have half of the digits: give jac"
+            cause = f"{cause}; at a bound differences have half of the digits: give jac"
         elif size[worst] < 2.0**-20 * found.sizes[worst]:
             cause = "it is far smaller than in the initial point: start nearer to it"
         warn(held + (of_contradictions(names) or cause))

@@ -180,7 +180,7 @@ def contradicted(problem: Problem, point: Point) -> np.ndarray:
         return np.zeros(0, dtype=int)
     jacobian = mdqr.array(point.jacobian, precision=point.x.precision)
     noise = measure(problem.function, point.x, point.sizes, problem.box, point.x.precision)
-    # The Jacobian of a point is that of float64.
+    # The Jacobian of a point is in float64.
     unit = max(noise.unit, mdqr.d.eps)
     wrong = problem.derivatives.deviation(point.x, jacobian, point.sizes, noise)
     effects = np.max(np.abs(point.jacobian), axis=0, initial=0.0) * point.sizes

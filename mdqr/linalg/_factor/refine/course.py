@@ -1,6 +1,6 @@
 """Sweeps that correct float64 factors until their errors are within a bound of each entry.
 
-The first two sweeps tell how many more there have to be, and their bits. These are one piece of
+How many more there have to be, and their bits, follows from the first two sweeps. These are one piece of
 work, as the two are: a device is waited for behind each, and may record it. Where errors are
 larger than the bound then, further sweeps follow one by one.
 """
@@ -46,12 +46,12 @@ class Run(Protocol):
 
     @property
     def kind(self) -> Kind:
-        """That of the factors."""
+        """The kind of the factors."""
         ...
 
     @property
     def shape(self) -> Shape:
-        """That of the product of the factors."""
+        """The shape of the product of the factors."""
         ...
 
     @property
