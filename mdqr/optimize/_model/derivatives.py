@@ -243,7 +243,7 @@ class Given(Differences):
             r = self.function.at(x, x.precision)
         found = self._at(x, r)
         errors = 16.0 * max(unit, x.precision.eps) * np.abs(leading(found))
-        # Terms that cancel have rounding errors about as those of the function do.
+        # Terms that cancel have rounding errors about as large as the function has.
         errors += 16.0 * np.reshape(noise, (-1, 1)) / sizes
         return r, Jacobian(found, errors)
 

@@ -74,7 +74,7 @@ class Forward(Given):
         errors[index, index] = 2.0 * near[:n]
         errors[rows, columns] = errors[columns, rows] = near[n:] + near[rows] + near[columns]
         unit = _AMPLIFIED * max(noise.unit, x.precision.eps)
-        # Terms that cancel have rounding errors about as those of the function do.
+        # Terms that cancel have rounding errors about as large as the function has.
         rounding = 16.0 * float(np.abs(leading(weights)) @ noise.absolute)
         return Curvature(sums, diagonal, turned, unit * errors + rounding)
 

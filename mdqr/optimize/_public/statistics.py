@@ -148,7 +148,7 @@ def _by_normal_equations(jacobian: MDArray, r: MDArray, precision: Precision) ->
 def _by_lstsq(jacobian: MDArray, r: MDArray, precision: Precision) -> _Normal:
     """Return statistics by the factor of a QR factorization.
 
-    The residuals are not those of the linear problem at a bound, and with the weights of a loss.
+    At a bound, and with a loss, the residuals are not of the linear problem.
     """
     n = jacobian.shape[1]
     powers = -np.frexp(np.max(np.abs(leading(jacobian)), axis=0))[1]

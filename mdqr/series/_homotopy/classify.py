@@ -65,7 +65,7 @@ def is_on_set(homotopy: Homotopy, cluster: Cluster) -> bool:
     size = abs(x).max()
     walk = min(max(_WALK, _LEFT ** (1.0 / len(cluster.members))), _LONGEST_WALK)
     if walk ** len(cluster.members) < _ON_SET:
-        # The test says nothing. So many paths meet at isolated points alone.
+        # The test decides nothing. So many paths meet at isolated points alone.
         return False
     _, hx, _ = homotopy.jet(x[:, None], np.zeros(1, complex))
     _, values, vh = np.linalg.svd(hx[0])

@@ -296,7 +296,7 @@ def kind_without_x0(homotopy: Homotopy) -> int:
 
 
 def is_at_infinity(homotopy: Homotopy, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Tell of regular ends whether x0 is zero, and return them with a refined x0.
+    """Find for regular ends whether x0 is zero, and return them with a refined x0.
 
     Newton's steps in qd make a rounding error less.
     """

@@ -92,7 +92,7 @@ def _is_settled(powers: list[np.ndarray]) -> bool:
 
 
 class _Path:
-    """A path, its homotopy in units of its own, and their exponents in those of the first one."""
+    """A path, its homotopy in units of its own, and their exponents in units of the first one."""
 
     def __init__(self, homotopy: Homotopy, x: np.ndarray) -> None:
         self.homotopy, self.s = homotopy, 1.0

@@ -1,8 +1,8 @@
 """Sweeps that correct float64 factors until their errors are within a bound of each entry.
 
-How many more there have to be, and their bits, follows from the first two sweeps. These are one piece of
-work, as the two are: a device is waited for behind each, and may record it. Where errors are
-larger than the bound then, further sweeps follow one by one.
+How many more there have to be, and their bits, follows from the first two sweeps. These are one
+piece of work, as the two are: a device is waited for behind each, and may record it. Where errors
+are larger than the bound then, further sweeps follow one by one.
 """
 
 from __future__ import annotations
