@@ -1,6 +1,6 @@
 """Paths of sparse systems that were lost are followed again in units of their own.
 
-Where coordinates differ by many powers of ten, distances relative to the largest one say nothing of
+Where coordinates differ by many powers of ten, distances relative to the largest one do not show
 the others, and a path may leave its branch. In units near its point all coordinates are near one.
 """
 
