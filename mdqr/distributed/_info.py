@@ -195,6 +195,6 @@ DistributedLstsqInfo.__module__ = "mdqr.distributed"
 def described(
     found: Found, fit: Fit, solved: Solved, form: Form, course: Course
 ) -> tuple[DistributedLstsqInfo, Block]:
-    """Return what is known of a solution, and the solution in the precision of the answer."""
+    """Return the report on a solution, and the solution in the precision of the answer."""
     answer = rounded(found, fit, form)
     return DistributedLstsqInfo(answer, found, fit, solved, form, course), answer.x

@@ -195,7 +195,7 @@ def _job_of_rank(
 
 
 def _differences(own: tuple[Form, str], first: tuple[Form, str]) -> str:
-    """Return what two forms do not share."""
+    """Return the options that two forms do not share."""
     names = {
         "precision": "precision", "most": "precision of the data", "is_complex": "complex",
         "n": "columns", "right": "right-hand sides", "is_vector": "b is a vector",

@@ -62,7 +62,7 @@ def test_functions_beyond_the_standard():
 
 
 def of_xarray(xr):
-    """Return what the guide lists, by its names."""
+    """Return the entries of the guide, by its names."""
 
     def array(values):
         return xr.DataArray(values, dims=("x", "y"), coords={"y": [1.0, 2.0, 4.0, 5.0]})
@@ -90,7 +90,7 @@ def of_xarray(xr):
 
 
 def of_sklearn():
-    """Return what keeps all digits, and what returns floats of Python."""
+    """Return the calls that keep all digits, and those with floats of Python."""
     from sklearn import decomposition, discriminant_analysis, linear_model, metrics, preprocessing
     from sklearn.metrics import pairwise
 
@@ -154,7 +154,7 @@ def refused_by_statsmodels():
 
 
 def difference(call):
-    """Return how far results in qd and od are apart, in units of qd."""
+    """Return the distance of results in qd and od, in units of qd."""
     found, wanted = (call(VALUES.astype(p)) for p in ("qd", "od"))
     found, wanted = (getattr(x, "data", x) for x in (found, wanted))
     assert found.precision == mdqr.qd

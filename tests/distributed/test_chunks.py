@@ -78,7 +78,7 @@ def test_limbs_are_those_of_all_rows_together(precision, n, is_complex, k):
 
 
 def test_limbs_beyond_the_bits_of_the_precision_are_right():
-    """Where x is near a shorter number limbs have gaps, and hold more bits."""
+    """Limbs of x near a shorter number have gaps, and hold more bits."""
     a = mdqr.array([["1.1", 1], ["2.1", 2], ["3.1", 3]], precision=mdqr.qd)
     b = mdqr.array(["1", 2, "3.3"], precision=mdqr.qd)
     fit, one = md.lstsq([(a, b)]), linalg.lstsq(a, b)

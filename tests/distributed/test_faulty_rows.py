@@ -1,4 +1,4 @@
-"""What is wrong with rows is said with its place, whatever they come from."""
+"""Faults of rows are reported with their place, whatever rows come from."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ class Raising:
 )
 def test_exceptions_of_sources_keep_their_kind_and_get_a_place(kind, fail, error, text, tmp_path):
     call, chunk, options = md.lstsq, Raising(fail, 2 if kind == "second" else 1), {}
-    rows = md.Rows(chunk, COUNT)
+    rows, more = md.Rows(chunk, COUNT), []
     if kind in ("delayed", "dask"):
         dask = pytest.importorskip("dask")
         rows = [dask.delayed(chunk)(i) for i in range(COUNT)]
@@ -271,7 +271,7 @@ def test_exceptions_of_sources_keep_their_kind_and_get_a_place(kind, fail, error
                 da.concatenate([da.from_delayed(x, shape, dtype=float) for x in part])
                 for part, shape in zip(parts, shapes, strict=True)
             ]
-            call = lambda _, **more: md.lstsq(*made, **more)  # noqa: E731
+            rows, *more = made
     elif kind == "iterator":
         rows = map(chunk, range(COUNT))
         if fail is raise_stop:  # which ends an iterator
@@ -283,12 +283,12 @@ def test_exceptions_of_sources_keep_their_kind_and_get_a_place(kind, fail, error
         options = {"checkpoint": tmp_path}
     elif kind == "save":
         pytest.importorskip("h5py")
-        call = lambda rows: md.save_rows(rows, tmp_path / "x.h5")  # noqa: E731
+        call, more = md.save_rows, [tmp_path / "x.h5"]
     elif kind in ("qr", "gram"):
         call = {"qr": lambda rows: md.qr(rows, "r"), "gram": md.gram}[kind]
         rows = md.Rows(lambda i: chunk(i)[0], COUNT)
     with pytest.raises(error, match=f"chunk 2: {text}") as found:
-        call(rows, **options)
+        call(rows, *more, **options)
     assert type(found.value) is error
     if error is FileNotFoundError:
         assert (found.value.errno, found.value.filename) == (2, "/no/such/file")

@@ -127,7 +127,7 @@ def test_panels_of_triangles(served, multiple, dtype, monkeypatch, rng):
 )
 @pytest.mark.parametrize("is_planned", [False, True])
 def test_the_last_sweep_corrects_nothing(module, sweeps, is_planned, monkeypatch, rng):
-    """What it is expected to find is below the bound: its difference tells."""
+    """The expected error is below the bound: its difference shows."""
     if not is_planned:
         monkeypatch.setattr(pace, "_LEAST_GAIN", 100)
     calls = []

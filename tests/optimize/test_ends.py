@@ -1,4 +1,4 @@
-"""Where fits end that have no minimum with all digits, and what is said about it."""
+"""Ends of fits that have no minimum with all digits, and their messages."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_column_too_many_claims_no_digits(precision):
 
 @pytest.mark.parametrize("start", [[1, 1, 1, 1], [1, 2, 1, 2], [0, 1, 0, 2]])
 def test_exponentials_that_meet_are_no_minimum(start):
-    """Where two are one, the Jacobian is singular, and the sum falls where they part."""
+    """The Jacobian is singular where two are one, and the sum falls where they part."""
     y = CURVE + mdqr.exp(mdqr.array(-3 * X, precision=mdqr.qd))
 
     def fun(x):

@@ -163,7 +163,7 @@ class Text:
         return x
 
     def _has_rows(self, content: bytes) -> bool:
-        """Return whether some line is neither empty nor a comment."""
+        """Return True if some line is neither empty nor a comment."""
         form = self._form()
         text = io.TextIOWrapper(io.BytesIO(content), form.encoding, "replace", newline="")
         return any(one_row(line, form) != [] for line in text)

@@ -119,7 +119,7 @@ def _info(operands: Operands, found: Solutions, x: MDArray, powers: list[np.ndar
 
 
 def last_rounding(found: MDArray, x: MDArray) -> Any:
-    """Return what entries x may differ by from those found, which may have more limbs."""
+    """Return the differences of entries of x from the found ones, which may have more limbs."""
     is_rounded = found.precision.limbs > x.precision.limbs
     return 2 * x.precision.eps * abs(first_limbs(x)) if is_rounded else 0.0
 

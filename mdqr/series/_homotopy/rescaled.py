@@ -68,7 +68,7 @@ def in_own_units(homotopy: Homotopy, x: np.ndarray) -> Ends:
 
 
 def _last_radius(homotopy: Homotopy) -> float:
-    """Return where all terms of the target count next to the terms of the start.
+    """Return the place where all terms of the target count next to the terms of the start.
 
     With a coefficient c of the target a path may look like one to infinity down to s of about c.
     """
@@ -82,7 +82,7 @@ def _last_radius(homotopy: Homotopy) -> float:
 
 
 def _is_settled(powers: list[np.ndarray]) -> bool:
-    """Return whether coordinates are powers of s, some of which grow."""
+    """Return True if coordinates are powers of s, some of which grow."""
     if len(powers) < 3:
         return False
     first, second = abs(np.diff(powers, axis=0)).max(axis=1)

@@ -100,7 +100,7 @@ def collected(found: Found, homotopy: Homotopy, followed: Followed, *, certify: 
 
 
 def _on_sets(found: Found, homotopy: Homotopy, ends: Ends) -> np.ndarray:
-    """Return which ends, regular by Newton's corrections, are on sets of solutions.
+    """Return the ends, regular by Newton's corrections, that are on sets of solutions.
 
     Corrections are small there, too, if roundings leave a singular Jacobian an inverse.
     """

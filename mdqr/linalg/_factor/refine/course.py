@@ -184,7 +184,7 @@ def _rest(
     bound: float,
     count: int,
 ) -> list[Block]:
-    """Return whether factors after planned sweeps are within the bound, words of that, factors."""
+    """Return factors after planned sweeps behind the test of their bound, and words of that."""
     again, known = run.again(backend, *operands[:count]), operands[count:]
     half = len(known) // 2
     factors = again.corrected(known[:half], known[half:])

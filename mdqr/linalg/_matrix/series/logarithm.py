@@ -118,7 +118,7 @@ class Logarithm:
         return np.where(np.isfinite(found), SLACK * found, np.inf)
 
     def _lost(self, x: MDArray, z: MDArray) -> np.ndarray:
-        """Return what rounding took from entries of z where I was subtracted from x."""
+        """Return the rounding errors of entries of z where I was subtracted from x."""
         one = x._like(Kind(x.precision.limbs, x.is_complex).identity(self._backend.xp, x.shape))
         return lost_by_sum(self._backend, (1, x), (-1, one), (-1, z))
 
