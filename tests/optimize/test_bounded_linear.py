@@ -262,3 +262,15 @@ def test_options_of_scipy():
         nnls(np.eye(2), [1, 2], atol=1e-9)
     with pytest.raises(ValueError, match="`maxiter` must be None or a positive integer; got True"):
         nnls(np.eye(2), [1, 2], maxiter=True)
+
+
+def test_few_digits_are_said():
+    """In dd, columns 2^-80 apart leave some eight digits."""
+    a = mdqr.random.normal((8, 4), precision=mdqr.od, rng=1)
+    a[:, 3] = a[:, 2] + mdqr.random.normal((8,), precision=mdqr.od, rng=2) * 2.0**-80
+    b = mdqr.random.normal((8,), precision=mdqr.od, rng=3)
+    with pytest.warns(mdqr.PrecisionWarning, match=r"x\[.\] has an error .* higher precision"):
+        found = lsq_linear(a.astype(mdqr.dd), b.astype(mdqr.dd), bounds=(-1e40, 1e40))
+    exact = mdqr.linalg.lstsq(a.astype(mdqr.dd), b.astype(mdqr.dd), precision=mdqr.od).x
+    error = np.abs((found.x.astype(mdqr.od) - exact).to_numpy())
+    assert np.all(error <= found.info.error_bound)

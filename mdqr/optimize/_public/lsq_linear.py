@@ -106,7 +106,7 @@ def nnls(
     Warns
     -----
     PrecisionWarning
-        If it is not shown which variables are zero.
+        If it is not shown which variables are zero, or x has less than half of its digits.
 
     Notes
     -----
@@ -189,7 +189,8 @@ def lsq_linear(
     Warns
     -----
     PrecisionWarning
-        If it is not shown which variables are at bounds, or `max_iter` was reached.
+        If it is not shown which variables are at bounds, `max_iter` was reached, or x has less than
+        half of its digits.
 
     See Also
     --------
@@ -304,6 +305,7 @@ def _solved(
                 f"{name}: {cause}, and the solution is not unique: leave one out, or bound it"
             ) from cause
         bound, failure = _bound(system, found, work)
+        text = f"the digits are not known: {failure}" if failure else _weak(system, found, bound)
         if powers is not None:
             found, bound = _in_units(found, bound, powers)
     if steps is not None:
@@ -317,15 +319,28 @@ def _solved(
         condition=lambda: _condition(system.a, found.mask == 0),
         bound_kind="proven" if not failure else "estimated",
     )
-    if failure:
+    if text:
         warn_of_precision(
             f"optimize.{name}",
-            f"the digits are not known: {failure}",
+            text,
             digits=float(np.min(info.digits)),
             precision=work,
             index=place_of_least(info.digits),
         )
     return found, info
+
+
+def _weak(system: System, found: Solution, bound: np.ndarray) -> str:
+    """Return a sentence on an entry with less than half of the digits, empty if there is none."""
+    sizes = [np.max(np.abs(x.to_numpy()), initial=0.0) for x in (found.x, system.b, system.a)]
+    size = max(sizes[0], sizes[1] / sizes[2] if sizes[2] else 0.0)
+    j = int(np.argmax(bound))
+    if not size or not bound[j] > found.x.precision.eps**0.5 * size:
+        return ""
+    return (
+        f"x[{j}] has an error of up to {bound[j] / size:.1g} of the size of x: columns of A nearly "
+        "depend on each other; ask for a higher precision"
+    )
 
 
 def _in_units(
