@@ -21,7 +21,7 @@ _FORTRAN = r"(?<![0-9A-Za-z_.])([0-9]+(?:\.[0-9]*)?|\.[0-9]+)[dD](?=[+-]?[0-9])"
 _fortran = re.compile(_FORTRAN).sub
 _comma = re.compile(r"[+-]?[0-9]+,[0-9]+(?:[eEdD][+-]?[0-9]+)?").fullmatch
 _groups = re.compile(r"[+-]?[0-9]{1,3}([,.' _\u00a0\u202f])[0-9]{3}(?:\1[0-9]{3})*\b.*").fullmatch
-# Fields that often stand for a number that is missing.
+# What often stands for a missing number.
 _ABSENT = ("", ".", "NA", "N/A", "null")
 _fortran_bytes = re.compile(_FORTRAN.encode()).sub
 

@@ -120,8 +120,7 @@ def mmwrite(
     Parameters
     ----------
     file : str, path or text file
-        The place to write to; a name that ends in ``.gz``, ``.bz2`` or ``.xz`` is that of a
-        compressed file.
+        The place to write to, compressed where the name ends in ``.gz``, ``.bz2`` or ``.xz``.
     a : MDArray
         A matrix, real or complex; a vector is a column.
     comment : str, optional

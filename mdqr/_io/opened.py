@@ -58,7 +58,7 @@ def opened(file: Source, form: Form) -> Iterator[Iterator[Block]]:
 
 
 def opener(path: str | os.PathLike[str]) -> Callable[..., Any]:
-    """Return what opens a file: `open`, or by the end of its name that of a compressed one."""
+    """Return `open`, or its like for a compressed file, by the end of the name."""
     return _COMPRESSED.get(os.path.splitext(os.fspath(path))[1].lower(), open)
 
 

@@ -29,7 +29,7 @@ def savetxt(
     Parameters
     ----------
     file : str, path or text file
-        Where to write, UTF-8; a name that ends in .gz, .bz2 or .xz is that of a compressed file.
+        Where to write, UTF-8, compressed where the name ends in .gz, .bz2 or .xz.
     a : MDArray
         A matrix, a row a line; a vector is a column.
     delimiter : str, default: ","
