@@ -21,6 +21,8 @@ _FORTRAN = r"(?<![0-9A-Za-z_.])([0-9]+(?:\.[0-9]*)?|\.[0-9]+)[dD](?=[+-]?[0-9])"
 _fortran = re.compile(_FORTRAN).sub
 _comma = re.compile(r"[+-]?[0-9]+,[0-9]+(?:[eEdD][+-]?[0-9]+)?").fullmatch
 _groups = re.compile(r"[+-]?[0-9]{1,3}([,.' _\u00a0\u202f])[0-9]{3}(?:\1[0-9]{3})*\b.*").fullmatch
+# What often stands for a missing number.
+_ABSENT = ("", ".", "NA", "N/A", "null")
 _fortran_bytes = re.compile(_FORTRAN.encode()).sub
 
 
@@ -34,6 +36,7 @@ class Advice(NamedTuple):
     encoding: str = "encoding='latin-1' or 'utf-16'"
     delimiter: str = "delimiter="
     blanks: str = "delimiter=None"
+    missing: str = "missing="
 
 
 class Form:
@@ -172,6 +175,8 @@ class Form:
             return "; with decimal=',' a number has no point"
         if (mark := re.search("[#%!]", text)) is not None and not self.comments:
             return f"; does a comment begin there? give {self.advice.comments}{mark[0]!r}"
+        if text in _ABSENT:
+            return f"; is a number missing there? give {self.advice.missing}{text!r}"
         if "_" in text:
             return "; a number in a file has no underscores"
         return ""

@@ -15,7 +15,7 @@ from mdqr._functions.manipulation import selection
 from mdqr._io.blocks import Source
 from mdqr._io.form import Form
 from mdqr._io.loadtxt import name_of, read_table
-from mdqr._io.opened import opened
+from mdqr._io.opened import opened, opener
 from mdqr._io.rows import CellError
 from mdqr._io.savetxt import Target
 from mdqr._precision import as_precision
@@ -120,7 +120,7 @@ def mmwrite(
     Parameters
     ----------
     file : str, path or text file
-        The place to write to.
+        The place to write to, compressed where the name ends in ``.gz``, ``.bz2`` or ``.xz``.
     a : MDArray
         A matrix, real or complex; a vector is a column.
     comment : str, optional
@@ -172,7 +172,7 @@ def mmwrite(
     lines += [" ".join(map(str, sizes))]
     lines += [place + " ".join(text) for place, text in zip(front, texts, strict=True)]
     if isinstance(file, (str, os.PathLike)):
-        with open(file, "w", encoding="utf-8", newline="") as stream:
+        with opener(file)(file, "wt", encoding="utf-8", newline="") as stream:
             stream.writelines(f"{line}\n" for line in lines)
     else:
         file.writelines(f"{line}\n" for line in lines)

@@ -17,7 +17,11 @@ from mdqr._io.blocks import Block, Source
 from mdqr._io.form import Form
 from mdqr._io.rows import CellError
 
-_OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_COMPRESSED: dict[str, Callable[..., Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+}
 # A compressed file may hold so many bytes, and so many times its own: a small one fills no memory.
 _FREE = 1 << 26
 _GROWTH = 100
@@ -42,8 +46,8 @@ def opened(file: Source, form: Form) -> Iterator[Iterator[Block]]:
         if isinstance(file, (str, os.PathLike)):
             path = os.fspath(file)
             stream: Any = stack.enter_context(open(path, "rb"))
-            unpack = _OPEN.get(os.path.splitext(path)[1].lower())
-            if unpack is not None:
+            unpack = opener(path)
+            if unpack is not open:
                 most = _FREE + _GROWTH * os.fstat(stream.fileno()).st_size
                 stack.enter_context(_undamaged(path))
                 stream = stack.enter_context(unpack(stream, "rb"))
@@ -51,6 +55,11 @@ def opened(file: Source, form: Form) -> Iterator[Iterator[Block]]:
         else:
             stream = file
         yield _blocks(stream, form.skiprows, form.encoding)
+
+
+def opener(path: str | os.PathLike[str]) -> Callable[..., Any]:
+    """Return `open`, or its like for a compressed file, by the end of the name."""
+    return _COMPRESSED.get(os.path.splitext(os.fspath(path))[1].lower(), open)
 
 
 def _blocks(stream: Any, skiprows: int, encoding: str) -> Iterator[Block]:

@@ -10,6 +10,7 @@ from typing import IO, Any
 from mdqr._core.base import ArrayBase
 from mdqr._io.form import Form
 from mdqr._io.layouts import MARKS
+from mdqr._io.opened import opener
 
 Target = str | os.PathLike[str] | IO[str]
 
@@ -28,7 +29,7 @@ def savetxt(
     Parameters
     ----------
     file : str, path or text file
-        Where to write, UTF-8.
+        Where to write, UTF-8, compressed where the name ends in .gz, .bz2 or .xz.
     a : MDArray
         A matrix, a row a line; a vector is a column.
     delimiter : str, default: ","
@@ -68,7 +69,7 @@ def savetxt(
     Form(delimiter)
     a.ravel()[:0].to_strings(digits)  # a wrong option leaves a file as it is
     if isinstance(file, (str, os.PathLike)):
-        with open(file, "w", encoding="utf-8", newline="") as stream:
+        with opener(file)(file, "wt", encoding="utf-8", newline="") as stream:
             _write(stream, rows, delimiter, names, digits)
     else:
         _write(file, rows, delimiter, names, digits)

@@ -247,8 +247,11 @@ class MDExtensionArray(ExtensionArray):
             texts = self._mdarray.to_strings()
             texts[self.isna()] = pd.NA
             return kind.construct_array_type()._from_sequence(texts, dtype=kind)
-        if kind.kind == "O" and sys._getframe(1).f_code.co_name == "get_values_for_csv":
+        asks = sys._getframe(1).f_code.co_name
+        if kind.kind == "O" and asks == "get_values_for_csv":
             return self._mdarray.to_strings()  # str(x) has a digit less
+        if kind.kind == "O" and asks == "_get_engine_target":
+            return self._values_for_factorize()[0]  # arrays of no axes do not hash
         return super().astype(kind, copy=copy)
 
     def _values_for_json(self) -> np.ndarray:

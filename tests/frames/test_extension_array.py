@@ -72,6 +72,29 @@ OTHERWISE = {
 }
 
 
+@pytest.mark.parametrize("how", ["left", "inner", "right", "outer"])
+def test_frames_are_merged_by_columns_without_repetitions(dtype, how):
+    third = mdqr.array([1], precision=dtype.precision) / 3
+    near = third + 4 * dtype.precision.eps
+    values = [MDExtensionArray(mdqr.concatenate([third, x])) for x in (third + 1, near)]
+    left, right = (pd.DataFrame({"x": x, "k": [0, 1]}) for x in values)
+    found = left.merge(right, on="x", how=how)
+    assert found.x.dtype == dtype
+    assert len(found) == {"left": 2, "inner": 1, "right": 2, "outer": 3}[how]
+    assert found[["k_x", "k_y"]].notna().all(axis=1).sum() == 1
+    joined = left.set_index("x").join(right.set_index("x").rename(columns={"k": "y"}))
+    assert joined["y"].isna().tolist() == [False, True]
+    assert left.set_index("x").loc[pd.Index(values[0][1:])].k.tolist() == [1]
+
+
+def test_an_index_knows_its_numbers(dtype):
+    index = pd.Index(column(dtype, ["0.1", 2]))
+    assert 2 in index
+    assert 3 not in index
+    assert 0.1 not in index  # the double is another number
+    assert index.get_loc(2) == 1
+
+
 @pytest.mark.long
 class TestColumns(base.ExtensionTests):
     divmod_exc = series_scalar_exc = frame_scalar_exc = series_array_exc = None

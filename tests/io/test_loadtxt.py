@@ -94,6 +94,8 @@ def test_more_rows_than_one_chunk():
         (TABLE, {"header": True}, r"<text>, line 2, column 1 \(name\): cannot read 'first'"),
         ("x,y\n1,\n", {"header": True}, r"line 2, column 2 \(y\): the cell is empty"),
         ("a,b\n1,2\n", {}, r"line 1, column 1: cannot read 'a'.*pass header=True"),
+        ("1,NA\n", {}, r"line 1, column 2: cannot read 'NA'.*missing there\? give missing='NA'$"),
+        ("1,\n", {}, r"the cell is empty; wanted a number; is .* there\? give missing=''$"),
         ("1 2\n3 4\n", {}, r"cannot read '1 2'.*several fields\? give delimiter=None$"),
         ("1.5D+00;2\n", {}, r"cannot read .*several fields\? give delimiter=';'$"),
         ("1,2\n\n3,x\n", {}, r"line 3, column 2: cannot read 'x' as a number; .*'1\.5-2j'$"),

@@ -157,6 +157,18 @@ def test_compressed_files(tmp_path, end):
 
 
 @pytest.mark.parametrize("end", OPENERS)
+def test_written_files_are_compressed_by_their_names(tmp_path, end):
+    a = mdqr.random.normal((3, 2), precision="qd", rng=1)
+    mdqr.savetxt(tmp_path / f"a.csv{end}", a)
+    mdqr.mmwrite(str(tmp_path / f"a.mtx{end}"), a)
+    for name in ("csv", "mtx"):
+        with OPENERS[end](tmp_path / f"a.{name}{end}", "rt") as stream:
+            assert len(stream.readlines()) >= 3
+    assert same_bits(mdqr.loadtxt(tmp_path / f"a.csv{end}", precision="qd"), a)
+    assert same_bits(mdqr.mmread(tmp_path / f"a.mtx{end}", precision="qd"), a)
+
+
+@pytest.mark.parametrize("end", OPENERS)
 @pytest.mark.parametrize("line", [b"1\n", b"1"])
 def test_small_files_do_not_fill_the_memory(tmp_path, end, line, monkeypatch):
     """The limits are 64 MiB and a hundredfold where nothing is changed."""

@@ -69,6 +69,10 @@ def test_banded_systems(dtype):
         np.testing.assert_allclose(x.to_numpy(), y, rtol=1e-11)
     with pytest.raises(ValueError, match=r"ab must have l \+ u \+ 1 = 3 rows; got 4"):
         linalg.solve_banded((1, 1), ab, b)
+    with pytest.raises(ValueError, match=r"l and u must be at least 0; got \(-1, 4\)"):
+        linalg.solve_banded((-1, 4), ab, b)
+    with pytest.raises(TypeError):
+        linalg.solve_banded((1.5, 2), ab, b)
 
 
 @pytest.mark.parametrize("dtype", [float, complex])

@@ -60,3 +60,5 @@ def test_condition_numbers(dtype, precision):
         _, info = linalg.expm(a[k], return_info=True)
         assert info.condition >= float(found[k]) * 0.99
     assert linalg.expm_cond(np.zeros((0, 2, 2)), precision="qd").shape == (0,)
+    with pytest.raises(np.linalg.LinAlgError, match="without entries has no condition"):
+        linalg.expm_cond(np.zeros((0, 0)), precision="qd")

@@ -163,8 +163,8 @@ def expm_cond(a: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     Raises
     ------
     numpy.linalg.LinAlgError
-        If `a` is not square, an entry is not finite, or one of the exponential is beyond the
-        largest double.
+        If `a` is not square or has no entries, an entry is not finite, or one of the exponential
+        is beyond the largest double.
 
     Notes
     -----
@@ -182,6 +182,8 @@ def expm_cond(a: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     operands = gathered(function, ("a",), (a,), precision, None)
     inputs, batch, (matrices,), _ = operands
     n = square_order(function, "a", matrices.shape)
+    if n == 0:
+        raise np.linalg.LinAlgError(f"{function}: a matrix without entries has no condition")
     found = []
     with memory_guard(function, inputs, n**4 + 4 * _TOGETHER * n * n, "take smaller matrices"):
         for each in matrices:

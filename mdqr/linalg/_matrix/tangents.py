@@ -117,7 +117,9 @@ def fractional_matrix_power(
 ) -> Any:
     """Return principal powers ``expm(t * logm(a))``; as `scipy.linalg.fractional_matrix_power`.
 
-    Errors are bounded as by `expm`, and grow with ``norm(t * logm(a))``.
+    Errors are bounded as by `expm`, and grow with ``norm(t * logm(a))``. The exact power
+    that they refer to is the principal one unless an eigenvalue of `a` is on the negative real
+    axis, or within rounding errors of float64 of it.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from mdqr._array.array import MDArray
@@ -102,7 +103,9 @@ def solve_banded(
     >>> mdqr.linalg.solve_banded((1, 1), ab, [4, 8, 8], precision=mdqr.qd).to_numpy().tolist()
     [1.0, 2.0, 3.0]
     """
-    lower, upper = (int(x) for x in pair_of("solve_banded", "l_and_u", l_and_u))
+    lower, upper = (operator.index(x) for x in pair_of("solve_banded", "l_and_u", l_and_u))
+    if min(lower, upper) < 0:
+        raise ValueError(f"solve_banded: l and u must be at least 0; got {l_and_u}")
     bands = _kept(ab, precision)
     rows, n = matrix_shape("solve_banded", "ab", bands.shape)
     if rows != lower + upper + 1:
