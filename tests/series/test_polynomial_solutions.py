@@ -229,6 +229,26 @@ def test_more_equations_than_unknowns():
     check_sum(found)
 
 
+@pytest.mark.parametrize("precision", ["d", "dd", "qd"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_zeros_solve_more_equations_than_unknowns(precision, seed):
+    """All terms of an equation may have a coordinate that is zero but for rounding errors."""
+    texts = ("(x+3)*(x+2)*(x+1)", "y-(4*x^2+14*x+6)", "y*(y+6)*(y+4)", "x*y*(y+6)*(y+4)")
+    found = series.solve(system(*texts), precision=precision, rng=seed)
+    assert found.to_numpy().round(9).tolist() == [[-3, 0], [-2, -6], [-1, -4]]
+    assert found.multiplicity.tolist() == [1, 1, 1]
+    origin = series.solve(system("x*y", "x*(x-1)", "y*(y-2)"), precision=precision, rng=seed)
+    assert sorted(map(tuple, origin.to_numpy().round(9))) == [(0, 0), (0, 2), (1, 0)]
+    assert origin.multiplicity.tolist() == [1, 1, 1]
+    assert origin.info.extraneous == 1
+
+
+def test_one_lost_path_beside_a_cluster():
+    """A loop that ends where no path is known, of a single path."""
+    texts = ("(x-1)*(x-6)^3", f"y^2*(y-1/{10**23})*(y-4)^2")
+    check_sum(series.solve(system(*texts), start="polyhedral", rng=67))
+
+
 @pytest.mark.parametrize(
     "texts",
     [

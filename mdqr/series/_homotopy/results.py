@@ -23,8 +23,9 @@ from mdqr.series._systems.polynomial import Gaussian
 from mdqr.series._systems.terms import Terms, gaussian
 
 # Singular solutions are real with imaginary parts below this, relative to the point; solutions of
-# combinations of equations solve the equations where these are left with less of their terms.
-_REAL, _LEFT = 1e-6, 1e-8
+# combinations of equations solve the equations where these are left with less of their terms, and
+# of what errors of the point make: so many roundings at a regular one, this at a singular one.
+_REAL, _LEFT, _ROUNDINGS, _SINGULAR_ERROR = 1e-6, 1e-8, 1e3, 1e-6
 # Conditions of Jacobians that may be singular.
 _DOUBTFUL = 1e13
 # Roundings of all limbs, and of a bound, to subnormal numbers.
@@ -79,7 +80,7 @@ def collected(found: Found, homotopy: Homotopy, followed: Followed, *, certify: 
     whole = _joined(parts)
     extraneous = 0
     if found.square is not found.terms:
-        held = _solves(found.terms, whole.x)
+        held = _solves(found.terms, whole.x, whole.singular)
         extraneous = int(whole.multiplicity[~held].sum())
         whole = _some(whole, np.flatnonzero(held))
         whole.certified[:] = False
@@ -214,14 +215,19 @@ def _singular(found: Found, cluster: Cluster) -> _Part:
     )  # fmt: skip
 
 
-def _solves(terms: Terms, x: MDArray) -> np.ndarray:
-    """Tell which points ``(k, n)`` leave little of all equations."""
+def _solves(terms: Terms, x: MDArray, singular: np.ndarray) -> np.ndarray:
+    """Tell which points ``(k, n)`` leave little of all equations.
+
+    A coordinate that should be zero leaves all terms that have it as a factor.
+    """
     if not len(x):
         return np.zeros(0, bool)
     left = abs(terms.precise(x.precision).values(x).to_numpy()).T
     size = abs(x.to_numpy()).T
-    moduli = Magnitudes(terms).orders(size, np.zeros_like(size))[0]
-    return np.asarray((left <= _LEFT * moduli).all(axis=0))
+    error = np.where(singular, _SINGULAR_ERROR, _ROUNDINGS * x.precision.eps)
+    error = np.broadcast_to(error * np.maximum(size.max(axis=0), 1.0), size.shape)
+    moduli, first, second = Magnitudes(terms).orders(size, error)
+    return np.asarray((left <= _LEFT * moduli + first + second).all(axis=0))
 
 
 def _joined(parts: list[_Part]) -> _Part:
