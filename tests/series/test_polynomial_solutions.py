@@ -243,6 +243,22 @@ def test_zeros_solve_more_equations_than_unknowns(precision, seed):
     assert origin.info.extraneous == 1
 
 
+@pytest.mark.parametrize("seed", [0, 1, 55])
+@pytest.mark.parametrize("start", ["total_degree", "multihomogeneous"])
+def test_nearly_equal_eigenvalues_leave_no_set(start, seed):
+    """All vectors are nearly solutions: the isolated ones are certified, once, or lost and said."""
+    first = "9100000000009/1300000000000*u + 3/650000000000*v - l*u"
+    second = "3/650000000000*u + 2275000000001/325000000000*v - l*v"
+    found = series.solve(system(first, second, "u+v-1", names="u,v,l"), start=start, rng=seed)
+    assert found.info.positive_dimensional == 0
+    assert found.info.failed or len(found) == 2
+    assert found.is_certified.all()
+    values = found.to_numpy()[:, 0].real.round(9).tolist()
+    assert set(values) <= {-2.0, 0.6}
+    assert len(set(values)) == len(values)
+    check_sum(found)
+
+
 def test_one_lost_path_beside_a_cluster():
     """A loop that ends where no path is known, of a single path."""
     texts = ("(x-1)*(x-6)^3", f"y^2*(y-1/{10**23})*(y-4)^2")

@@ -54,6 +54,7 @@ class _Part:
     singular: np.ndarray
     certified: np.ndarray
     error: np.ndarray
+    unique: np.ndarray
 
 
 def collected(found: Found, homotopy: Homotopy, followed: Followed, *, certify: bool) -> Solutions:
@@ -77,7 +78,11 @@ def collected(found: Found, homotopy: Homotopy, followed: Followed, *, certify: 
         points = _affine(ends.points[:, cluster.members])
         apart = close(found, points) if certify else None
         parts.append(_singular(found, cluster) if apart is None else apart)
-    whole = _joined(parts)
+    sets = [cluster for cluster, on in zip(groups, on_set, strict=True) if on]
+    proven = [_proven(found, ends, cluster) for cluster in sets]
+    # If the test is wrong once, none of these ends is known to be on a set.
+    is_refuted = any(part.certified.any() for part in proven)
+    whole = _distinct(_joined(parts + proven))
     extraneous = 0
     if found.square is not found.terms:
         held = _solves(found.terms, whole.x, whole.singular)
@@ -88,10 +93,8 @@ def collected(found: Found, homotopy: Homotopy, followed: Followed, *, certify: 
     counts = {
         "paths": len(ends.kind),
         "at_infinity": int((ends.kind == INFINITY).sum()),
-        "positive_dimensional": sum(
-            len(c.members) for c, on in zip(groups, on_set, strict=True) if on
-        )
-        + int(on_sets.sum()),
+        "positive_dimensional": int(on_sets.sum())
+        + (0 if is_refuted else sum(len(cluster.members) for cluster in sets)),
         "extraneous": extraneous,
         "followed_again": followed.again,
     }
@@ -118,6 +121,17 @@ def _on_sets(found: Found, homotopy: Homotopy, ends: Ends) -> np.ndarray:
     return on
 
 
+def _proven(found: Found, ends: Ends, cluster: Cluster) -> _Part:
+    """Return the certified solutions near ends that seem to be on a set of solutions.
+
+    Where equations are nearly dependent, isolated solutions are the ends of what is left of a set.
+    """
+    x = ends.points[:, cluster.members] if len(cluster.members) > 1 else cluster.end[:, None]
+    points = _affine(x)
+    part = _regular(found, points[np.isfinite(points).all(axis=1)], True)
+    return _some(part, np.flatnonzero(part.certified))
+
+
 def _affine(x: np.ndarray) -> np.ndarray:
     """Return points ``(k, n)`` of homogeneous ones ``(n + 1, k)``."""
     found: np.ndarray = (x[1:] / x[0]).T
@@ -129,6 +143,7 @@ def _regular(found: Found, x: np.ndarray, certify: bool) -> _Part:
     part = _Part(
         array(x, precision=found.precision), np.ones(count, int), np.zeros(count, bool),
         np.zeros(count, bool), np.zeros(count, bool), np.full((count, n), np.nan),
+        np.zeros((count, n)),
     )  # fmt: skip
     if not count:
         return part
@@ -141,11 +156,18 @@ def _regular(found: Found, x: np.ndarray, certify: bool) -> _Part:
         if found.square.is_real:
             sure = real_ones(proven)
             part.real = np.where(proven.certified, sure, part.real)
-        doubtful, again = met(proven)
-        part.certified = proven.certified & ~doubtful
+        part.certified, part.unique = proven.certified, proven.unique.T
         part.error = np.where(part.certified, proven.error, np.nan).T
-        part = _some(part, np.flatnonzero(~again))
     return part
+
+
+def _distinct(part: _Part) -> _Part:
+    """Return solutions that differ; a certificate that does not show it is none."""
+    proven = Certificates(part.certified, part.error.T, part.unique.T, part.x)
+    doubtful, again = met(proven)
+    part.certified = part.certified & ~doubtful
+    part.error[~part.certified] = np.nan
+    return _some(part, np.flatnonzero(~again))
 
 
 def real_ones(proven: Certificates) -> np.ndarray:
@@ -201,7 +223,7 @@ def close(found: Found, x: np.ndarray) -> _Part | None:
     count = len(points)
     return _Part(
         points, np.ones(count, int), real_ones(proven) & found.square.is_real,
-        np.zeros(count, bool), np.ones(count, bool), proven.error.T,
+        np.zeros(count, bool), np.ones(count, bool), proven.error.T, proven.unique.T,
     )  # fmt: skip
 
 
@@ -211,7 +233,7 @@ def _singular(found: Found, cluster: Cluster) -> _Part:
     real = found.terms.is_real and float(abs(x.imag).max()) <= _REAL * size
     return _Part(
         array(x, precision=found.precision), np.array([len(cluster.members)]), np.array([real]),
-        np.ones(1, bool), np.zeros(1, bool), np.full(x.shape, np.nan),
+        np.ones(1, bool), np.zeros(1, bool), np.full(x.shape, np.nan), np.zeros(x.shape),
     )  # fmt: skip
 
 
@@ -232,12 +254,12 @@ def _solves(terms: Terms, x: MDArray, singular: np.ndarray) -> np.ndarray:
 
 def _joined(parts: list[_Part]) -> _Part:
     x = concatenate([part.x for part in parts])
-    names = ("multiplicity", "real", "singular", "certified", "error")
+    names = ("multiplicity", "real", "singular", "certified", "error", "unique")
     return _Part(x, *(np.concatenate([getattr(part, n) for part in parts]) for n in names))
 
 
 def _some(part: _Part, which: np.ndarray) -> _Part:
-    names = ("x", "multiplicity", "real", "singular", "certified", "error")
+    names = ("x", "multiplicity", "real", "singular", "certified", "error", "unique")
     return _Part(*(getattr(part, name)[which] for name in names))
 
 
