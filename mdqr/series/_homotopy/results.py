@@ -10,7 +10,7 @@ from mdqr import concatenate
 from mdqr._array.array import MDArray
 from mdqr._functions.creation import array
 from mdqr._functions.from_limbs import from_limbs
-from mdqr._precision import Precision
+from mdqr._precision import PRECISIONS, Precision
 from mdqr.series._homotopy.classify import Cluster, clusters, is_on_set
 from mdqr.series._homotopy.endgame import INFINITY, REGULAR, Ends
 from mdqr.series._homotopy.follow import Followed, close_pairs
@@ -124,11 +124,12 @@ def _on_sets(found: Found, homotopy: Homotopy, ends: Ends) -> np.ndarray:
 def _proven(found: Found, ends: Ends, cluster: Cluster) -> _Part:
     """Return the certified solutions near ends that seem to be on a set of solutions.
 
-    Where equations are nearly dependent, isolated solutions are the ends of what is left of a set.
+    Equations that are nearly dependent have isolated solutions and, nearly, a set.
     """
     x = ends.points[:, cluster.members] if len(cluster.members) > 1 else cluster.end[:, None]
     points = _affine(x)
-    part = _regular(found, points[np.isfinite(points).all(axis=1)], True)
+    points = points[np.isfinite(points).all(axis=1)]
+    part = _regular(found, separated(found.square, points, found.precision), True)
     return _some(part, np.flatnonzero(part.certified))
 
 
@@ -138,7 +139,7 @@ def _affine(x: np.ndarray) -> np.ndarray:
     return found
 
 
-def _regular(found: Found, x: np.ndarray, certify: bool) -> _Part:
+def _regular(found: Found, x: np.ndarray | MDArray, certify: bool) -> _Part:
     count, n = x.shape
     part = _Part(
         array(x, precision=found.precision), np.ones(count, int), np.zeros(count, bool),
@@ -246,7 +247,10 @@ def _solves(terms: Terms, x: MDArray, singular: np.ndarray) -> np.ndarray:
         return np.zeros(0, bool)
     left = abs(terms.precise(x.precision).values(x).to_numpy()).T
     size = abs(x.to_numpy()).T
-    error = np.where(singular, _SINGULAR_ERROR, _ROUNDINGS * x.precision.eps)
+    # Zeros come to no more digits in od.
+    error = np.where(
+        singular, _SINGULAR_ERROR, _ROUNDINGS * max(x.precision.eps, PRECISIONS[1].eps)
+    )
     error = np.broadcast_to(error * np.maximum(size.max(axis=0), 1.0), size.shape)
     moduli, first, second = Magnitudes(terms).orders(size, error)
     return np.asarray((left <= _LEFT * moduli + first + second).all(axis=0))
