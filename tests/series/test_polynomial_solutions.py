@@ -259,6 +259,16 @@ def test_nearly_equal_eigenvalues_leave_no_set(start, seed):
     check_sum(found)
 
 
+@pytest.mark.parametrize("seed", [0, 103])
+def test_close_zeros_are_found_or_lost_and_said(seed):
+    """Each row is a solution: ends between close ones are none."""
+    texts = (f"x*(x-1/{10**16})*(x-4)", "y*(y-1/1000)*(y-2)")
+    found = series.solve(system(*texts), start="polyhedral", rng=seed)
+    assert found.is_certified.all()
+    assert len(found) + found.info.failed == 9
+    check_sum(found)
+
+
 def test_one_lost_path_beside_a_cluster():
     """A loop that ends where no path is known, of a single path."""
     texts = ("(x-1)*(x-6)^3", f"y^2*(y-1/{10**23})*(y-4)^2")

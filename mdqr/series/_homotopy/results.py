@@ -71,9 +71,7 @@ def collected(found: Found, homotopy: Homotopy, followed: Followed, *, certify: 
     first = _regular(found, _affine(regular), certify)
     parts = [first]
     if single:
-        doubtful = _regular(found, _affine(np.stack([c.end for c in single], axis=1)), certify)
-        doubtful.singular = ~doubtful.certified
-        parts.append(doubtful)
+        parts.append(_doubtful(found, _affine(np.stack([c.end for c in single], axis=1)), certify))
     for cluster in many:
         points = _affine(ends.points[:, cluster.members])
         apart = close(found, points) if certify else None
@@ -119,6 +117,20 @@ def _on_sets(found: Found, homotopy: Homotopy, ends: Ends) -> np.ndarray:
         for j in doubtful[~certificates(found.square, x).certified]:
             on[j] = is_on_set(homotopy, Cluster(np.array([j]), 1, ends.x[:, j]))
     return on
+
+
+def _doubtful(found: Found, x: np.ndarray, certify: bool) -> _Part:
+    """Return ends of single paths: those without a certificate are called singular."""
+    part = _regular(found, x, certify)
+    left = np.flatnonzero(~part.certified)
+    if certify and left.size and np.isfinite(x).all():
+        # Close solutions need more steps.
+        more = _regular(found, separated(found.square, x[left], found.precision), True)
+        good = np.flatnonzero(more.certified)
+        rest = np.setdiff1d(np.arange(len(x)), left[good])
+        part = _joined([_some(part, rest), _some(more, good)])
+    part.singular = ~part.certified
+    return part
 
 
 def _proven(found: Found, ends: Ends, cluster: Cluster) -> _Part:
