@@ -68,6 +68,20 @@ def test_errors_of_known_solutions():
     assert broken > 0.9 * held
 
 
+@pytest.mark.parametrize("size", ["0", "1e-40", "1e-77", "1e-130"])
+def test_the_origin_is_certified(size):
+    """Rounding errors around zero have no right digit, in no units."""
+    terms = terms_of("(x-y)*(x+y-1)+2*(y-x^2)", "y-x^2")
+    near = [Fraction(size), Fraction(size) / 2]
+    found = certificates(terms, points(near))
+    assert found.certified.all()
+    assert all(float(value) <= bound for value, bound in zip(near, found.error[:, 0], strict=True))
+    # (1, 1) is another solution.
+    assert (found.unique < 1).all()
+    doubled = terms_of("x^2 - y/1000000000000000000000000000000000000000000000000000000", "y - x")
+    assert not certificates(doubled, points([Fraction("1e-60")] * 2)).error.max() < 1e-60
+
+
 @pytest.mark.parametrize("precision", ["dd", "qd"])
 @pytest.mark.parametrize("e", [5, 10, 20, 24, 30, 40, 45])
 def test_clusters(e, precision):

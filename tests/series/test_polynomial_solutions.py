@@ -229,6 +229,52 @@ def test_more_equations_than_unknowns():
     check_sum(found)
 
 
+@pytest.mark.parametrize("precision", ["d", "dd", "qd"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_zeros_solve_more_equations_than_unknowns(precision, seed):
+    """All terms of an equation may have a coordinate that is zero but for rounding errors."""
+    texts = ("(x+3)*(x+2)*(x+1)", "y-(4*x^2+14*x+6)", "y*(y+6)*(y+4)", "x*y*(y+6)*(y+4)")
+    found = series.solve(system(*texts), precision=precision, rng=seed)
+    assert found.to_numpy().round(9).tolist() == [[-3, 0], [-2, -6], [-1, -4]]
+    assert found.multiplicity.tolist() == [1, 1, 1]
+    origin = series.solve(system("x*y", "x*(x-1)", "y*(y-2)"), precision=precision, rng=seed)
+    assert sorted(map(tuple, origin.to_numpy().round(9))) == [(0, 0), (0, 2), (1, 0)]
+    assert origin.multiplicity.tolist() == [1, 1, 1]
+    assert origin.info.extraneous == 1
+
+
+@pytest.mark.parametrize("seed", [0, 1, 55])
+@pytest.mark.parametrize("start", ["total_degree", "multihomogeneous"])
+def test_nearly_equal_eigenvalues_leave_no_set(start, seed):
+    """All vectors are nearly solutions: the isolated ones are certified, once, or lost and said."""
+    first = "9100000000009/1300000000000*u + 3/650000000000*v - l*u"
+    second = "3/650000000000*u + 2275000000001/325000000000*v - l*v"
+    found = series.solve(system(first, second, "u+v-1", names="u,v,l"), start=start, rng=seed)
+    assert found.info.positive_dimensional == 0
+    assert found.info.failed or len(found) == 2
+    assert found.is_certified.all()
+    values = found.to_numpy()[:, 0].real.round(9).tolist()
+    assert set(values) <= {-2.0, 0.6}
+    assert len(set(values)) == len(values)
+    check_sum(found)
+
+
+@pytest.mark.parametrize("seed", [0, 103])
+def test_close_zeros_are_found_or_lost_and_said(seed):
+    """Each row is a solution: ends between close ones are none."""
+    texts = (f"x*(x-1/{10**16})*(x-4)", "y*(y-1/1000)*(y-2)")
+    found = series.solve(system(*texts), start="polyhedral", rng=seed)
+    assert found.is_certified.all()
+    assert len(found) + found.info.failed == 9
+    check_sum(found)
+
+
+def test_one_lost_path_beside_a_cluster():
+    """A loop that ends where no path is known, of a single path."""
+    texts = ("(x-1)*(x-6)^3", f"y^2*(y-1/{10**23})*(y-4)^2")
+    check_sum(series.solve(system(*texts), start="polyhedral", rng=67))
+
+
 @pytest.mark.parametrize(
     "texts",
     [

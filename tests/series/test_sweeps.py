@@ -93,6 +93,19 @@ def test_bounds_that_are_too_small_fail(monkeypatch):
     assert error * 2.0**-10 < true
 
 
+def test_double_solutions_beside_a_simple_one():
+    """Ends that were found in units of their own are compared with the others."""
+    lines = "(x+2*p+3*q)*(x-2*p-3*q+1)*(x+3*p+3*q-1)"
+    given = series.System.from_strings([f"{lines}+2*(y-x^2-p)", "y-x^2-p"], ["x", "y", "p", "q"])
+    begin, names = [0.3 + 0.8j, -0.7 + 0.2j], ["p", "q"]
+    first = series.solve(given, parameters=names, target=begin, rng=8)
+    found = series.solve(
+        given, parameters=names, start=(first.x, begin), target=np.array([[1.0, 1.0]]), rng=8
+    )
+    assert sorted(found[0].multiplicity.tolist()) == [1, 2]
+    assert found[0].to_numpy().real.round(6).tolist() == [[4, 17], [-5, 26]]
+
+
 def test_values_where_solutions_meet_or_vanish():
     """Double roots, roots at infinity, and values next to them, beside plain ones."""
     given = series.System.from_strings(["a*x^2 - 2*x + b"], ["x", "a", "b"])

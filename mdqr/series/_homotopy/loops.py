@@ -66,8 +66,8 @@ def turn(homotopy: Homotopy, paths: Paths, radius: float, which: np.ndarray) -> 
         samples = np.concatenate([samples, wider], axis=2)
         image = np.concatenate([image, np.full(len(new), _UNCLEAR)])
         done = np.concatenate([done, np.zeros(len(new), bool)])
-        reached = np.unique(found)
-        which = reached[(reached >= 0) & ~done[reached]]
+        reached = np.unique(found[found >= 0])
+        which = reached[~done[reached]]
     return Turn(samples, image)
 
 

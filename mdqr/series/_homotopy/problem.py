@@ -15,6 +15,8 @@ from mdqr.series._systems.terms import Terms, exact
 
 # Times that weights are changed, and the largest change of units.
 _WEIGHTED, _LARGEST = 20, 900
+# Random multiples of equations have so many parts of one.
+_MULTIPLES = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -170,8 +172,8 @@ def squared(terms: Terms, rng: np.random.Generator) -> Terms:
     order = np.argsort(-terms.degrees, kind="stable")
     place = np.empty(m, int)
     place[order] = np.arange(m)
-    # Multiples in eighths: exact, with short numbers.
-    factors = rng.integers(-8, 9, (n, m, 2))
+    # Exact, with short numbers, but not so few of them that two are alike by chance.
+    factors = rng.integers(-_MULTIPLES, _MULTIPLES, (n, m, 2))
     found: dict[tuple[int, ...], Gaussian] = {}
     for equation, powers, value in zip(
         terms.equation.tolist(), terms.exponents.tolist(), terms.coefficients, strict=True
@@ -181,8 +183,8 @@ def squared(terms: Terms, rng: np.random.Generator) -> Terms:
             if own == row:
                 part = value
             elif own >= n:
-                re, im = (Fraction(int(f), 8) for f in factors[row, own])
-                part = value * Gaussian(re, im + Fraction(1, 16))
+                re, im = (Fraction(2 * int(f) + 1, 2 * _MULTIPLES) for f in factors[row, own])
+                part = value * Gaussian(re, im)
             else:
                 continue
             key = (row, *powers)

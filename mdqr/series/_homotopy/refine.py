@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend.protocol import PathGoal
+from mdqr._errors import PrecisionWarning
 from mdqr._functions.creation import array
 from mdqr._functions.from_limbs import from_limbs
 from mdqr._precision import PRECISIONS, Precision
@@ -104,7 +107,10 @@ def _with_precise_jacobians(terms: Terms, point: MDArray, work: Precision) -> MD
     for _ in range(12):
         values, slopes = terms.precise(work)(point)
         try:
-            d = solve(slopes, values[..., None])[..., 0]
+            with warnings.catch_warnings():
+                # Corrections need few digits.
+                warnings.simplefilter("ignore", PrecisionWarning)
+                d = solve(slopes, values[..., None])[..., 0]
         except LinAlgError:
             return point
         change = _relative(d.to_numpy(), point.to_numpy())

@@ -155,11 +155,14 @@ class _Path:
         self.x = y * complex(1.0 / (self.homotopy.patch @ doubles(y)))
 
     def in_first_units(self, ends: Ends) -> Ends:
-        """Return ends in the units of the first homotopy."""
+        """Return ends in the units of the first homotopy, on its patch, where they compare."""
         scale = np.append(0, self.total)
         scale -= scale.max()
         for points in (ends.x, ends.points):
             points *= np.ldexp(1.0, scale)[:, None]
+            with np.errstate(invalid="ignore"):
+                # Regular ends have no points before.
+                points /= self.homotopy.patch @ points
         return ends
 
 

@@ -10,7 +10,7 @@ from mdqr import concatenate
 from mdqr._array.array import MDArray
 from mdqr._functions.creation import array
 from mdqr._functions.from_limbs import from_limbs
-from mdqr._precision import Precision
+from mdqr._precision import PRECISIONS, Precision
 from mdqr.series._homotopy.classify import Cluster, clusters, is_on_set
 from mdqr.series._homotopy.endgame import INFINITY, REGULAR, Ends
 from mdqr.series._homotopy.follow import Followed, close_pairs
@@ -23,8 +23,9 @@ from mdqr.series._systems.polynomial import Gaussian
 from mdqr.series._systems.terms import Terms, gaussian
 
 # Singular solutions are real with imaginary parts below this, relative to the point; solutions of
-# combinations of equations solve the equations where these are left with less of their terms.
-_REAL, _LEFT = 1e-6, 1e-8
+# combinations of equations solve the equations where these are left with less of their terms, and
+# of what errors of the point make: so many roundings at a regular one, this at a singular one.
+_REAL, _LEFT, _ROUNDINGS, _SINGULAR_ERROR = 1e-6, 1e-8, 1e3, 1e-6
 # Conditions of Jacobians that may be singular.
 _DOUBTFUL = 1e13
 # Roundings of all limbs, and of a bound, to subnormal numbers.
@@ -53,6 +54,7 @@ class _Part:
     singular: np.ndarray
     certified: np.ndarray
     error: np.ndarray
+    unique: np.ndarray
 
 
 def collected(found: Found, homotopy: Homotopy, followed: Followed, *, certify: bool) -> Solutions:
@@ -69,17 +71,19 @@ def collected(found: Found, homotopy: Homotopy, followed: Followed, *, certify: 
     first = _regular(found, _affine(regular), certify)
     parts = [first]
     if single:
-        doubtful = _regular(found, _affine(np.stack([c.end for c in single], axis=1)), certify)
-        doubtful.singular = ~doubtful.certified
-        parts.append(doubtful)
+        parts.append(_doubtful(found, _affine(np.stack([c.end for c in single], axis=1)), certify))
     for cluster in many:
         points = _affine(ends.points[:, cluster.members])
         apart = close(found, points) if certify else None
         parts.append(_singular(found, cluster) if apart is None else apart)
-    whole = _joined(parts)
+    sets = [cluster for cluster, on in zip(groups, on_set, strict=True) if on]
+    proven = [_proven(found, ends, cluster) for cluster in sets]
+    # If the test is wrong once, none of these ends is known to be on a set.
+    is_refuted = any(part.certified.any() for part in proven)
+    whole = _distinct(_joined(parts + proven))
     extraneous = 0
     if found.square is not found.terms:
-        held = _solves(found.terms, whole.x)
+        held = _solves(found.terms, whole.x, whole.singular)
         extraneous = int(whole.multiplicity[~held].sum())
         whole = _some(whole, np.flatnonzero(held))
         whole.certified[:] = False
@@ -87,10 +91,8 @@ def collected(found: Found, homotopy: Homotopy, followed: Followed, *, certify: 
     counts = {
         "paths": len(ends.kind),
         "at_infinity": int((ends.kind == INFINITY).sum()),
-        "positive_dimensional": sum(
-            len(c.members) for c, on in zip(groups, on_set, strict=True) if on
-        )
-        + int(on_sets.sum()),
+        "positive_dimensional": int(on_sets.sum())
+        + (0 if is_refuted else sum(len(cluster.members) for cluster in sets)),
         "extraneous": extraneous,
         "followed_again": followed.again,
     }
@@ -117,17 +119,44 @@ def _on_sets(found: Found, homotopy: Homotopy, ends: Ends) -> np.ndarray:
     return on
 
 
+def _doubtful(found: Found, x: np.ndarray, certify: bool) -> _Part:
+    """Return ends of single paths: those without a certificate are called singular."""
+    part = _regular(found, x, certify)
+    left = np.flatnonzero(~part.certified)
+    if certify and left.size and np.isfinite(x).all():
+        # Close solutions need more steps.
+        more = _regular(found, separated(found.square, x[left], found.precision), True)
+        good = np.flatnonzero(more.certified)
+        rest = np.setdiff1d(np.arange(len(x)), left[good])
+        part = _joined([_some(part, rest), _some(more, good)])
+    part.singular = ~part.certified
+    return part
+
+
+def _proven(found: Found, ends: Ends, cluster: Cluster) -> _Part:
+    """Return the certified solutions near ends that seem to be on a set of solutions.
+
+    Equations that are nearly dependent have isolated solutions and, nearly, a set.
+    """
+    x = ends.points[:, cluster.members] if len(cluster.members) > 1 else cluster.end[:, None]
+    points = _affine(x)
+    points = points[np.isfinite(points).all(axis=1)]
+    part = _regular(found, separated(found.square, points, found.precision), True)
+    return _some(part, np.flatnonzero(part.certified))
+
+
 def _affine(x: np.ndarray) -> np.ndarray:
     """Return points ``(k, n)`` of homogeneous ones ``(n + 1, k)``."""
     found: np.ndarray = (x[1:] / x[0]).T
     return found
 
 
-def _regular(found: Found, x: np.ndarray, certify: bool) -> _Part:
+def _regular(found: Found, x: np.ndarray | MDArray, certify: bool) -> _Part:
     count, n = x.shape
     part = _Part(
         array(x, precision=found.precision), np.ones(count, int), np.zeros(count, bool),
         np.zeros(count, bool), np.zeros(count, bool), np.full((count, n), np.nan),
+        np.zeros((count, n)),
     )  # fmt: skip
     if not count:
         return part
@@ -140,11 +169,18 @@ def _regular(found: Found, x: np.ndarray, certify: bool) -> _Part:
         if found.square.is_real:
             sure = real_ones(proven)
             part.real = np.where(proven.certified, sure, part.real)
-        doubtful, again = met(proven)
-        part.certified = proven.certified & ~doubtful
+        part.certified, part.unique = proven.certified, proven.unique.T
         part.error = np.where(part.certified, proven.error, np.nan).T
-        part = _some(part, np.flatnonzero(~again))
     return part
+
+
+def _distinct(part: _Part) -> _Part:
+    """Return solutions that differ; a certificate that does not show it is none."""
+    proven = Certificates(part.certified, part.error.T, part.unique.T, part.x)
+    doubtful, again = met(proven)
+    part.certified = part.certified & ~doubtful
+    part.error[~part.certified] = np.nan
+    return _some(part, np.flatnonzero(~again))
 
 
 def real_ones(proven: Certificates) -> np.ndarray:
@@ -200,7 +236,7 @@ def close(found: Found, x: np.ndarray) -> _Part | None:
     count = len(points)
     return _Part(
         points, np.ones(count, int), real_ones(proven) & found.square.is_real,
-        np.zeros(count, bool), np.ones(count, bool), proven.error.T,
+        np.zeros(count, bool), np.ones(count, bool), proven.error.T, proven.unique.T,
     )  # fmt: skip
 
 
@@ -210,28 +246,36 @@ def _singular(found: Found, cluster: Cluster) -> _Part:
     real = found.terms.is_real and float(abs(x.imag).max()) <= _REAL * size
     return _Part(
         array(x, precision=found.precision), np.array([len(cluster.members)]), np.array([real]),
-        np.ones(1, bool), np.zeros(1, bool), np.full(x.shape, np.nan),
+        np.ones(1, bool), np.zeros(1, bool), np.full(x.shape, np.nan), np.zeros(x.shape),
     )  # fmt: skip
 
 
-def _solves(terms: Terms, x: MDArray) -> np.ndarray:
-    """Tell which points ``(k, n)`` leave little of all equations."""
+def _solves(terms: Terms, x: MDArray, singular: np.ndarray) -> np.ndarray:
+    """Tell which points ``(k, n)`` leave little of all equations.
+
+    A coordinate that should be zero leaves all terms that have it as a factor.
+    """
     if not len(x):
         return np.zeros(0, bool)
     left = abs(terms.precise(x.precision).values(x).to_numpy()).T
     size = abs(x.to_numpy()).T
-    moduli = Magnitudes(terms).orders(size, np.zeros_like(size))[0]
-    return np.asarray((left <= _LEFT * moduli).all(axis=0))
+    # Zeros come to no more digits in od.
+    error = np.where(
+        singular, _SINGULAR_ERROR, _ROUNDINGS * max(x.precision.eps, PRECISIONS[1].eps)
+    )
+    error = np.broadcast_to(error * np.maximum(size.max(axis=0), 1.0), size.shape)
+    moduli, first, second = Magnitudes(terms).orders(size, error)
+    return np.asarray((left <= _LEFT * moduli + first + second).all(axis=0))
 
 
 def _joined(parts: list[_Part]) -> _Part:
     x = concatenate([part.x for part in parts])
-    names = ("multiplicity", "real", "singular", "certified", "error")
+    names = ("multiplicity", "real", "singular", "certified", "error", "unique")
     return _Part(x, *(np.concatenate([getattr(part, n) for part in parts]) for n in names))
 
 
 def _some(part: _Part, which: np.ndarray) -> _Part:
-    names = ("x", "multiplicity", "real", "singular", "certified", "error")
+    names = ("x", "multiplicity", "real", "singular", "certified", "error", "unique")
     return _Part(*(getattr(part, name)[which] for name in names))
 
 

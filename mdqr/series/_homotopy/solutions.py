@@ -87,9 +87,11 @@ class Solutions:
     x : MDArray
         ``(k, n)``: distinct finite solutions, complex; real ones have imaginary parts of zero.
     multiplicity : numpy.ndarray
-        How many paths ended there.
+        How many paths ended there. Multiple solutions nearer than about 1e-6 to others, or to close
+        pairs, may count as one.
     is_real : numpy.ndarray
-        True if a solution is real: proven where it is certified, else by its size.
+        True if a solution is real: proven where it is certified, else by its size. False for
+        equations with coefficients that are not real.
     is_singular : numpy.ndarray
         True for multiple solutions, and others at which the Jacobian is singular to working
         precision.

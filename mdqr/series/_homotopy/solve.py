@@ -254,8 +254,10 @@ def _best(
     return best
 
 
-def _unknown(found: Solutions) -> tuple[int, int]:
-    return found.info.failed, found.at_infinity
+def _unknown(found: Solutions) -> tuple[int, int, int]:
+    # Lost paths may be said to be on sets, which are found by a numerical test.
+    failed = found.info.failed
+    return failed + found.info.positive_dimensional, failed, found.at_infinity
 
 
 def _sweep(

@@ -89,7 +89,19 @@ def certificates(terms: Terms, x: MDArray) -> Certificates:
             found.certified[i] = True
             found.error[:, i] = np.ldexp(alone.error[:, 0], powers)
             found.unique[:, i] = np.ldexp(alone.unique[:, 0], powers)
+    _test_as_zeros(found, terms, x, np.flatnonzero(~found.certified & (size <= 1 / LIMIT)))
     return found
+
+
+def _test_as_zeros(found: Certificates, terms: Terms, x: MDArray, which: np.ndarray) -> None:
+    """Certify points that should be zero: no digit of theirs is right, in no units."""
+    _test(found, terms, 0.0 * x, which)
+    moved = abs(x[which].to_numpy()).T * (1 + 4 * U) + 2.0**-1000
+    found.error[:, which] += moved
+    found.unique[:, which] = np.maximum(found.unique[:, which] - moved, 0.0)
+    # Sums are rounded.
+    found.error[:, which] *= 1 + 2 * U
+    found.unique[:, which] *= 1 - 2 * U
 
 
 def certificates_in_units(terms: Terms, x: MDArray, powers: np.ndarray) -> Certificates:
