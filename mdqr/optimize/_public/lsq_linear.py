@@ -331,7 +331,7 @@ def _solved(
 
 
 def _weak(system: System, found: Solution, bound: np.ndarray) -> str:
-    """Return a sentence on an entry with less than half of the digits, empty if there is none."""
+    """Return a sentence on an entry with less than half of the digits, or an empty one."""
     sizes = [np.max(np.abs(x.to_numpy()), initial=0.0) for x in (found.x, system.b, system.a)]
     size = max(sizes[0], sizes[1] / sizes[2] if sizes[2] else 0.0)
     j = int(np.argmax(bound))
