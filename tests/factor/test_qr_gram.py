@@ -7,8 +7,11 @@ import linalg_cases as cases
 import mpmath
 import numpy as np
 import pytest
+from fake_cuda_libraries import libraries
 
 import mdqr
+from mdqr._backend.cuda.factor import elimination
+from mdqr._backend.cuda.floats.library import Library
 from mdqr._limbs.planes import Kind
 from mdqr.linalg import qr
 from mdqr.linalg._factor.refine import gram, products
@@ -141,7 +144,9 @@ def test_on_a_device(monkeypatch, multiple, dtype, rng):
 
 
 @pytest.mark.parametrize(("multiple", "dtype"), [(mdqr.dd, float), (mdqr.qd, complex)])
-def test_on_emulated_kernels(cuda, multiple, dtype, rng):
+def test_on_emulated_kernels(cuda, multiple, dtype, rng, monkeypatch):
+    """Cholesky factors in float64 by LAPACK in place of cuSOLVER."""
+    monkeypatch.setattr(elimination, "library", lambda own, kind: Library(own, kind, *libraries()))
     a = cases.random(14, 6, multiple, dtype, rng)
     found = gram.factor(cuda, a._block, kind=Kind(multiple.limbs, dtype is complex))
     accept(a, mdqr.MDArray._wrap(found, multiple, dtype is complex))
