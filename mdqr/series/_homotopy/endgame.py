@@ -65,6 +65,8 @@ class Ends:
         A number that the paths of one cycle share, else -1.
     points : numpy.ndarray
         Where paths with singular ends were on the last loop ``(v, paths)``.
+    radius : numpy.ndarray
+        And the radius of that loop, else 0.
     """
 
     kind: np.ndarray
@@ -72,6 +74,7 @@ class Ends:
     winding: np.ndarray
     cycle: np.ndarray
     points: np.ndarray
+    radius: np.ndarray
 
     @classmethod
     def unknown(cls, variables: int, count: int) -> Ends:
@@ -79,6 +82,7 @@ class Ends:
         return cls(
             np.zeros(count, np.int8), np.zeros((variables, count), complex),
             np.ones(count, int), np.full(count, -1), np.zeros((variables, count), complex),
+            np.zeros(count),
         )  # fmt: skip
 
     def put(self, which: np.ndarray, other: Ends) -> None:
@@ -86,6 +90,7 @@ class Ends:
         start = self.cycle.max(initial=-1) + 1
         self.kind[which], self.x[:, which] = other.kind, other.x
         self.winding[which], self.points[:, which] = other.winding, other.points
+        self.radius[which] = other.radius
         self.cycle[which] = np.where(other.cycle < 0, -1, other.cycle + start)
 
 
@@ -284,6 +289,7 @@ class _Run:
         ends.kind[members] = INFINITY if far else SINGULAR if singular else REGULAR
         ends.x[:, members] = end[:, None]
         ends.winding[members], ends.points[:, members] = w, doubles(self._paths.x[:, members])
+        ends.radius[members] = self._radius
         ends.cycle[members] = ends.cycle.max(initial=-1) + 1
 
 
