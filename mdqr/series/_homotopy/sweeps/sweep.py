@@ -13,6 +13,7 @@ import numpy as np
 
 from mdqr import zeros
 from mdqr._array.array import MDArray
+from mdqr._backend import expect_paths
 from mdqr._backend.protocol import PathGoal
 from mdqr._functions.creation import array
 from mdqr._functions.from_limbs import from_limbs
@@ -122,11 +123,14 @@ class Sweep:
         sets = np.repeat(np.arange(m), k)
         paths = Paths.at(np.tile(self.start, m), 1.0, set=sets)
         goal = PathGoal(0.0, TOLERANCE, 1e-10, 0.1, self.homotopy.no_x0)
-        good = by_kernel(tables.paths(doubles(targets)), paths, every, goal, device) == THERE
-        point, last = paths.x, max(PRECISIONS.index(self.precision) + 1, 2)
+        system = tables.paths(doubles(targets))
+        works = PRECISIONS[1 : max(PRECISIONS.index(self.precision) + 1, 2) + 1]
+        expect_paths(device, system, m * k, [1, *(precision.limbs for precision in works)])
+        good = by_kernel(system, paths, every, goal, device) == THERE
+        point = paths.x
         # Two of Newton's corrections in each precision.
         goal = PathGoal(0.0, 1.0, 1.0, 1.0)
-        for precision in PRECISIONS[1 : last + 1]:
+        for precision in works:
             before = array(point, precision=precision)
             paths = Paths.at(before, 0.0, set=sets)
             by_kernel(tables.ends(targets, precision), paths, every, goal, device)
