@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mdqr._array.array import MDArray
 from mdqr._backend.protocol import PathGoal
 from mdqr._functions.creation import array
 from mdqr._precision import PRECISIONS, Precision
@@ -32,7 +33,7 @@ MOST_CONDITION = 1e9
 # for settled where it changes by so little from one radius to the next, and less each time.
 _KNOWN = 3
 _SETTLED, _EXACT, _LEAST_VALUATION, _LAST_RADIUS = 0.05, 1e-9, 0.05, 2e-3
-_SMALL_X0 = {False: 1e-3, True: 1e-14}
+_SMALL_X0 = {False: 1e-8, True: 1e-14}
 # Loops from this radius on, for paths whose valuation is no larger, and for their cycles.
 _LOOPS, _MOST_VALUATION = 1e-3, 0.1
 # Points may have errors as large as this; else the next precision is taken.
@@ -321,10 +322,17 @@ def last_corrections(homotopy: Homotopy, x: np.ndarray) -> tuple[np.ndarray, np.
 
     Corrections of a regular end lose at least 8 digits each, at a singular one a factor.
     """
-    count = x.shape[1]
-    if not count:
+    if not x.shape[1]:
         return np.zeros(0), x
-    qd, every = PRECISIONS[2], np.arange(count)
+    before, point = corrected(homotopy, x)
+    size = abs(x).max(axis=0)
+    last = abs(doubles(point - before)).max(axis=0) / size
+    return np.where(np.isnan(last), np.inf, last), doubles(point)
+
+
+def corrected(homotopy: Homotopy, x: np.ndarray) -> tuple[MDArray, MDArray]:
+    """Return ends in qd before and after the last of some pairs of Newton's corrections."""
+    qd, every = PRECISIONS[2], np.arange(x.shape[1])
     before = point = array(x, precision=qd)
     goal = PathGoal(0.0, 1.0, 1.0, 1.0)
     for _ in range(_CALLS):
@@ -332,6 +340,4 @@ def last_corrections(homotopy: Homotopy, x: np.ndarray) -> tuple[np.ndarray, np.
         paths, before = Paths.at(point, 0.0), point
         by_kernel(homotopy.within(qd).tables, paths, every, goal, homotopy.device)
         point = paths.x
-    size = abs(x).max(axis=0)
-    last = abs(doubles(point - before)).max(axis=0) / size
-    return np.where(np.isnan(last), np.inf, last), doubles(point)
+    return before, point
