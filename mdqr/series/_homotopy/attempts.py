@@ -11,9 +11,9 @@ from mdqr._precision import PRECISIONS, Precision
 from mdqr._progress import Reporter
 from mdqr.series._homotopy.arguments import solutions_given
 from mdqr.series._homotopy.follow import follow
-from mdqr.series._homotopy.parts import Found
 from mdqr.series._homotopy.problem import Problem, in_units, squared, units
-from mdqr.series._homotopy.results import Outcome, collected
+from mdqr.series._homotopy.results.collect import Outcome, collected
+from mdqr.series._homotopy.results.parts import Found
 from mdqr.series._homotopy.solutions import Solutions
 from mdqr.series._homotopy.starts.chosen import Start
 from mdqr.series._systems.polynomial import Gaussian
@@ -73,7 +73,7 @@ def best(
 def _units(problem: Problem, given: Given, terms: Terms) -> np.ndarray:
     """Return the units of the unknowns: of the start, where that is at other parameters.
 
-    There solutions are of the size that is usual; those of special parameters may be close.
+    Solutions have their usual sizes there; at special parameters they may be close together.
     """
     if isinstance(given.start, str):
         return units(terms)

@@ -136,7 +136,7 @@ def _is_noisy(homotopy: Homotopy, paths: Paths) -> np.ndarray:
 def _in_own_units(homotopy: Homotopy, x: np.ndarray, ends: Ends, which: np.ndarray) -> np.ndarray:
     """Take the ends of paths of a generic homotopy in units of their own; return which they are.
 
-    What is lost there stays as it was: regular ends that are near each other may differ.
+    Paths that are lost there keep their ends: regular ones near each other may differ.
     """
     which = which[:_MOST_RESCALED] if homotopy.generic else which[:0]
     for j in which:

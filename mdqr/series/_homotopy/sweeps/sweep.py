@@ -22,10 +22,10 @@ from mdqr._progress import Reporter
 from mdqr.series._homotopy.attempts import Given, best
 from mdqr.series._homotopy.follow import close_pairs
 from mdqr.series._homotopy.homotopy import Parameters, doubles
-from mdqr.series._homotopy.parts import REAL
 from mdqr.series._homotopy.problem import Problem
 from mdqr.series._homotopy.proofs.certify_batch import proofs
-from mdqr.series._homotopy.results import errors_in_units
+from mdqr.series._homotopy.results.collect import errors_in_units
+from mdqr.series._homotopy.results.parts import REAL
 from mdqr.series._homotopy.solutions import SolveInfo
 from mdqr.series._homotopy.sweeps.parameter_tables import ParameterTables
 from mdqr.series._homotopy.sweeps.solution_sweep import SolutionSweep

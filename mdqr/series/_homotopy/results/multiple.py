@@ -13,10 +13,10 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._functions.creation import array
 from mdqr._precision import PRECISIONS, Precision
-from mdqr.series._homotopy.classify import Cluster
 from mdqr.series._homotopy.endgame import Ends
 from mdqr.series._homotopy.homotopy import Homotopy, doubles
-from mdqr.series._homotopy.parts import Found, Part, affine, is_nearly_real, joined, single
+from mdqr.series._homotopy.results.classify import Cluster
+from mdqr.series._homotopy.results.parts import Found, Part, affine, is_nearly_real, joined, single
 from mdqr.series._homotopy.tracker import THERE, Paths, advance
 
 # Paths are followed to these powers of eps; the second shows what has stopped to change.

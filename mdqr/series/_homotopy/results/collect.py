@@ -9,12 +9,15 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._functions.from_limbs import from_limbs
 from mdqr._precision import PRECISIONS
-from mdqr.series._homotopy.classify import Cluster, clusters, is_on_set
 from mdqr.series._homotopy.endgame import INFINITY, REGULAR, Ends
 from mdqr.series._homotopy.follow import Followed, close_pairs
 from mdqr.series._homotopy.homotopy import Homotopy, condition
-from mdqr.series._homotopy.multiple import merged, taken_apart
-from mdqr.series._homotopy.parts import (
+from mdqr.series._homotopy.proofs.certify import certificates
+from mdqr.series._homotopy.proofs.magnitudes import Magnitudes
+from mdqr.series._homotopy.refine import refined, separated
+from mdqr.series._homotopy.results.classify import Cluster, clusters, is_on_set
+from mdqr.series._homotopy.results.multiple import merged, taken_apart
+from mdqr.series._homotopy.results.parts import (
     Found,
     Part,
     affine,
@@ -25,9 +28,6 @@ from mdqr.series._homotopy.parts import (
     single,
     some,
 )
-from mdqr.series._homotopy.proofs.certify import certificates
-from mdqr.series._homotopy.proofs.magnitudes import Magnitudes
-from mdqr.series._homotopy.refine import refined, separated
 from mdqr.series._homotopy.solutions import Solutions, SolveInfo
 from mdqr.series._systems.terms import Terms
 

@@ -91,7 +91,7 @@ def is_nearly_real(x: MDArray) -> np.ndarray:
 def single(found: Found, x: np.ndarray | MDArray, paths: np.ndarray, certify: bool) -> Part:
     """Return the ends ``(k, n)`` of single paths, refined and certified.
 
-    Those without a certificate are refined once more in the way of close solutions.
+    Those without a certificate are refined once more, as close solutions.
     """
     part = _refined(found, x, paths, certify)
     left = np.flatnonzero(~part.certified)
