@@ -33,7 +33,9 @@ MOST_CONDITION = 1e9
 # for settled where it changes by so little from one radius to the next, and less each time.
 _KNOWN = 3
 _SETTLED, _EXACT, _LEAST_VALUATION, _LAST_RADIUS = 0.05, 1e-9, 0.05, 2e-3
-_SMALL_X0 = {False: 1e-8, True: 1e-14}
+_SMALL_X0 = {False: 1e-3, True: 1e-14}
+# A finite end moves the valuation by its part of x0 now: it is less than this, else not infinite.
+_LEAST_X0 = 1e-8
 # Loops from this radius on, for paths whose valuation is no larger, and for their cycles.
 _LOOPS, _MOST_VALUATION = 1e-3, 0.1
 # Points may have errors as large as this; else the next precision is taken.
@@ -153,7 +155,7 @@ class _Run:
         count = len(paths)
         self.ends = Ends.unknown(homotopy.variables, count)
         self._may_jump = np.ones(count, bool)
-        self._valuation = np.full((_KNOWN, count), np.nan)
+        self._valuation = np.full((_KNOWN, count), np.nan, complex)
         self._leaving = np.zeros(count, bool)
         self._last_end = np.full((homotopy.variables, count), np.nan, complex)
         self._last_winding = np.zeros(count, int)
@@ -228,8 +230,8 @@ class _Run:
         live, paths = self.live, self._paths
         x, tangent = doubles(paths.x[:, live]), paths.tangent[:, live]
         with np.errstate(divide="ignore", invalid="ignore"):
-            v = (self._radius * tangent[0] / x[0]).real
-        known = np.concatenate([self._valuation[:, live], v[None]])
+            both = self._radius * tangent[0] / x[0]
+        v, known = both.real, np.concatenate([self._valuation[:, live], both[None]])
         changes = abs(np.diff(known, axis=0))
         # On the way past a large finite solution changes grow.
         smaller = (changes[1:] < changes[:-1]) | (changes[1:] < _EXACT)
@@ -238,6 +240,8 @@ class _Run:
         far = settled & (v > _LEAST_VALUATION) & (self._radius < _LAST_RADIUS)
         # Where large solutions are as likely as infinity, x0 has to be smaller.
         near = far & (ratio < _SMALL_X0[self._homotopy.generic])
+        if not self._homotopy.generic:
+            near &= ratio * changes.max(axis=0) < _LEAST_X0 * v
         kind = np.where(near, INFINITY, kind_without_x0(self._homotopy))
         far = near | (ratio < self._homotopy.no_x0)
         self._leaving[live] = v > _MOST_VALUATION
