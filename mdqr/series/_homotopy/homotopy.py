@@ -127,10 +127,10 @@ class Parameters:
         found: Parameters = self._within[precision]
         return found
 
-    def end_in(self, precision: Precision | None) -> Points:
-        """Return p(0) in a precision; None is complex128."""
-        found = rounded(self.end, precision or PRECISIONS[0])
-        return doubles(found) if precision is None else found
+    @cached_property
+    def _end(self) -> Points:
+        found = rounded(self.end, self.precision or PRECISIONS[0])
+        return doubles(found) if self.precision is None else found
 
     @cached_property
     def tables(self) -> PathSystem:
@@ -152,7 +152,7 @@ class Parameters:
     def moduli(self, x: np.ndarray, s: np.ndarray) -> np.ndarray:
         """Return the sums of the moduli of the terms of equations ``(n, paths)``."""
         u = self.gamma * s / (self.gamma * s + (1.0 - s))
-        end = self.end_in(None)[:, None]
+        end = doubles(self._end)[:, None]
         p = end + (self.begin[:, None] - end) * u
         return self.terms.moduli(abs(np.concatenate([x, p])).astype(complex))[0].real.copy()
 
@@ -162,7 +162,7 @@ class Parameters:
         t = _as(s, self.precision)
         below = self.gamma * t + (1.0 - t)
         u, rate = self.gamma * t / below, self.gamma / (below * below)
-        end = self.end_in(self.precision)[:, None]
+        end = self._end[:, None]
         way = _as(self.begin, self.precision)[:, None] - end
         p = end + way * u
         both = np.concatenate if self.precision is None else concatenate
