@@ -96,7 +96,9 @@ def test_expected_kernels_are_those_of_all_precisions(monkeypatch):
     expected = []
     monkeypatch.setattr(CupyKernels, "expect_modules", lambda _, modules: expected.extend(modules))
     homotopy, _ = total_degree(Problem.of(cyclic(4), None).at([]), np.random.default_rng(2))
-    kernel = PathKernel(CupyKernels.__new__(CupyKernels))
+    kernels = CupyKernels.__new__(CupyKernels)
+    kernels.xp = np
+    kernel = PathKernel(kernels)
     kernel.expect_paths(homotopy.tables, [1, 2, 4])
     tables = [homotopy.tables, *(homotopy.within(p).tables for p in PRECISIONS[1:3])]
     assert expected == [_module(system, system.coefficient.shape[1]) for system in tables]
