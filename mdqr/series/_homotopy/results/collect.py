@@ -25,6 +25,7 @@ from mdqr.series._homotopy.results.parts import (
     joined,
     met,
     real_ones,
+    refined_part,
     single,
     some,
 )
@@ -151,11 +152,12 @@ def _proven(found: Found, ends: Ends, cluster: Cluster) -> Part:
 
     Equations that are nearly dependent have isolated solutions and, nearly, a set.
     """
-    x = ends.points[:, cluster.members] if len(cluster.members) > 1 else cluster.end[:, None]
-    points = affine(x)
+    many = len(cluster.members) > 1
+    points = affine(ends.points[:, cluster.members] if many else cluster.end[:, None])
     good = np.isfinite(points).all(axis=1)
     points, paths = points[good], cluster.members[good]
-    part = single(found, separated(found.square, points, found.precision), paths, True)
+    x = separated(found.square, points, found.precision)
+    part = refined_part(found, x, paths, True)
     return some(part, np.flatnonzero(part.certified))
 
 

@@ -93,11 +93,11 @@ def single(found: Found, x: np.ndarray | MDArray, paths: np.ndarray, certify: bo
 
     Those without a certificate are refined once more, as close solutions.
     """
-    part = _refined(found, x, paths, certify)
+    part = refined_part(found, x, paths, certify)
     left = np.flatnonzero(~part.certified)
     if certify and left.size and np.isfinite(near := _doubles(x)).all():
         again = separated(found.square, near[left], found.precision)
-        more = _refined(found, again, paths[left], True)
+        more = refined_part(found, again, paths[left], True)
         good = np.flatnonzero(more.certified)
         rest = np.setdiff1d(np.arange(len(x)), left[good])
         part = joined([some(part, rest), some(more, good)])
@@ -108,7 +108,8 @@ def _doubles(x: np.ndarray | MDArray) -> np.ndarray:
     return x.to_numpy() if isinstance(x, MDArray) else x
 
 
-def _refined(found: Found, x: np.ndarray | MDArray, paths: np.ndarray, certify: bool) -> Part:
+def refined_part(found: Found, x: np.ndarray | MDArray, paths: np.ndarray, certify: bool) -> Part:
+    """Return points near solutions, refined and certified."""
     part = Part.unproven(array(x, precision=found.precision), [path[None] for path in paths])
     if not len(x):
         return part
