@@ -19,10 +19,10 @@ from mdqr.series._homotopy.results.classify import Cluster
 from mdqr.series._homotopy.results.parts import Found, Part, affine, is_nearly_real, joined, single
 from mdqr.series._homotopy.tracker import THERE, Paths, advance
 
-# Paths are followed to these powers of eps; the second shows what has stopped to change.
-_NEAR, _NEARER = 0.7, 0.85
-# So far at once, with predictions wrong by a part of the least distance of two paths.
-_RATIO, _PART = 64.0, 1e-3
+# Paths are followed to this power of eps; so many stages before shows what has stopped to change.
+_NEAREST, _STAGES = 0.85, 5
+# So far a stage, with predictions wrong by this part of the distance from the next path, and steps.
+_RATIO, _PART, _MOST = 64.0, 1e-3, 300
 # Predictions take powers of s, which must not underflow.
 _SMALL = 1e-25
 # Paths whose difference changes by less than this part of it end at different points.
@@ -61,28 +61,42 @@ def merged(found: Found, ends: Ends, cluster: Cluster) -> Part:
 def _followed(
     homotopy: Homotopy, ends: Ends, cluster: Cluster, precision: Precision
 ) -> tuple[MDArray, MDArray] | None:
-    """Return where the paths are at both places ``(paths, n)``; None if one is lost."""
+    """Return where the paths are at two places ``(paths, n)``, some stages apart.
+
+    The second is the last one that all reach; None if that is near where they begin.
+    """
     s = ends.radius[cluster.members]
     x = array(ends.points[:, cluster.members], precision=precision)
     if not (np.isfinite(x.to_numpy()).all() and (s > 0).all()):
         return None
-    paths, points = Paths.at(x, s, step=s / 10), []
+    paths, points = Paths.at(x, s, step=s / 10), [x]
     moving, now, unit = homotopy, float(s.min()), 1.0
-    for power in (_NEAR, _NEARER):
-        last = precision.eps**power
-        while now > last:
-            if now < _SMALL * unit:
-                unit = now
-                moving = _in_unit(homotopy, now)
-                paths = Paths.at(paths.x, 0.5)
-            now = max(now / _RATIO, last)
-            place = now / (unit + now) if unit < 1 else now
-            goal = {"tolerance": _PART * _least_distance(paths.x), "least": 1e-11 * place}
-            state = advance(moving, paths, np.arange(len(paths)), place, **goal)
-            if not (state == THERE).all():
-                return None
-        points.append((paths.x[1:] / paths.x[0]).T)
-    return points[0], points[1]
+    while now > precision.eps**_NEAREST:
+        if now < _SMALL * unit:
+            unit = now
+            moving = _in_unit(homotopy, now)
+            paths = Paths.at(paths.x, 0.5)
+        now /= _RATIO
+        if not _advance(moving, paths, now / (unit + now) if unit < 1 else now):
+            break
+        points.append(paths.x)
+    if len(points) <= _STAGES:
+        return None
+    first, last = ((each[1:] / each[0]).T for each in (points[-1 - _STAGES], points[-1]))
+    return first, last
+
+
+def _advance(homotopy: Homotopy, paths: Paths, target: float) -> bool:
+    """Follow all paths to a place, and return True if they are there."""
+    # Those next to each other move less than others, and may be mistaken more easily.
+    for j, tolerance in enumerate(_PART * _least_distances(paths.x)):
+        which, least = np.array([j]), 1e-11 * target
+        state = advance(
+            homotopy, paths, which, target, tolerance=tolerance, least=least, most=_MOST
+        )
+        if state[0] != THERE:
+            return False
+    return True
 
 
 def _in_unit(homotopy: Homotopy, unit: float) -> Homotopy:
@@ -91,20 +105,16 @@ def _in_unit(homotopy: Homotopy, unit: float) -> Homotopy:
     return replace(first, gamma=first.gamma * unit, _within={}).within(homotopy.precision)
 
 
-def _least_distance(x: MDArray) -> float:
-    """Return the least distance of points ``(v, paths)``, relative to the largest one."""
-    apart = _distances(x.T) + np.diag(np.full(x.shape[1], np.inf))
-    return float(apart.min() / abs(doubles(x)).max())
+def _least_distances(x: MDArray) -> np.ndarray:
+    """Return the distances of points ``(v, paths)`` from the next one, relative to their sizes."""
+    apart = abs(_differences(x.T)).max(axis=-1) + np.diag(np.full(x.shape[1], np.inf))
+    found: np.ndarray = apart.min(axis=1) / abs(doubles(x)).max(axis=0)
+    return found
 
 
 def _differences(x: MDArray) -> np.ndarray:
     """Return the differences of points ``(paths, n)`` in float64: ``(paths, paths, n)``."""
     found: np.ndarray = (x[:, None] - x[None]).to_numpy()
-    return found
-
-
-def _distances(x: MDArray) -> np.ndarray:
-    found: np.ndarray = abs(_differences(x)).max(axis=-1)
     return found
 
 
