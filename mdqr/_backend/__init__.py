@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import numpy as np
@@ -41,6 +41,12 @@ def path_follower(
     if number is None:
         return nullcontext(host_backend())
     return _on_gpu(number, system, count)
+
+
+def expect_paths(device: str | None, system: PathSystem, count: int, limbs: Iterable[int]) -> None:
+    """Start to compile what follows paths of systems of this shape, where a GPU will."""
+    with path_follower(device, system, count) as follower:
+        follower.expect_paths(system, limbs)
 
 
 @contextmanager

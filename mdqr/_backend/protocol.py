@@ -11,7 +11,7 @@ new C-contiguous blocks unless ``out`` is given. Shapes are checked by the calle
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from types import ModuleType
 from typing import NamedTuple, Protocol, cast
 
@@ -626,6 +626,10 @@ class PathFollower(Protocol):
 
     def follows_paths(self, system: PathSystem, count: int) -> bool:
         """Return True if a call for so many paths is worth while, and their memory is there."""
+        ...
+
+    def expect_paths(self, system: PathSystem, limbs: Iterable[int]) -> None:
+        """Start to compile what follows points of limb counts, and do not wait."""
         ...
 
     def follow_paths(

@@ -111,6 +111,10 @@ def _summary(found: Any) -> str:
         "precision": f"{precision.name} ({precision.digits} digits)",
         "paths": f"{info.paths}, {info.at_infinity} to infinity",
     }
+    multiple = found.multiplicity > 1
+    if multiple.any():
+        within = found.cluster_radius[multiple].max()
+        lines["multiple"] = f"{int(multiple.sum())}, each one within {within:.0e}"
     if info.positive_dimensional:
         lines["sets"] = f"{info.positive_dimensional} paths ended on sets of solutions"
     if info.extraneous:
@@ -153,6 +157,7 @@ def write(path: Path, found: Any) -> None:
                 "is_singular": one.is_singular,
                 "is_certified": one.is_certified,
                 "error_bound": error,
+                "cluster_radius": one.cluster_radius,
             }
         )
     info = found.info

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -37,11 +38,16 @@ def test_all_names_are_unknowns(tmp_path, capsys):
     assert "1, 1 real, 1 certified" in text
 
 
-def test_a_multiple_solution(tmp_path, capsys):
-    file = tmp_path / "double.txt"
-    file.write_text("(x - 1)^2\n", encoding="utf-8")
-    assert main(["solve", str(file)]) == 0
-    assert "none" in capsys.readouterr().out
+def test_multiple_solutions_are_said_to_be_one_within_a_distance(tmp_path, capsys):
+    file, output = tmp_path / "double.txt", tmp_path / "double.json"
+    file.write_text("(x-1)^2*(x-3)\n")
+    assert main(["solve", str(file), "--output", str(output)]) == 0
+    text = capsys.readouterr().out
+    assert "none" in text
+    assert re.search(r"multiple +1, each one within \de-\d\d", text)
+    radii = [one["cluster_radius"] for one in json.loads(output.read_text())["solutions"]]
+    assert 0 < radii[0] < 1e-20
+    assert radii[1] == 0
 
 
 def test_plot(file, tmp_path):

@@ -8,7 +8,9 @@ from emulation.kernels import EmulatedKernels
 from polynomial_systems import cyclic
 
 from mdqr._backend.cuda.runtime.device import Device
+from mdqr._backend.cuda.runtime.kernels import CupyKernels
 from mdqr._backend.cuda.series.paths import Paths as PathKernel
+from mdqr._backend.cuda.series.paths import _module
 from mdqr._backend.host.backend import backend
 from mdqr._backend.protocol import PathGoal, PathPoints
 from mdqr._functions.creation import array
@@ -87,3 +89,17 @@ def test_few_paths_and_large_memory_stay_on_the_host():
     kernels.memory = 2**20
     assert not kernel.follows_paths(homotopy.tables, 1000)
     assert isinstance(kernels.device, Device)
+
+
+def test_expected_kernels_are_those_of_all_precisions(monkeypatch):
+    """Sizes of the kernels for more limbs are known from the tables of one."""
+    expected = []
+    monkeypatch.setattr(CupyKernels, "expect_modules", lambda _, modules: expected.extend(modules))
+    homotopy, _ = total_degree(Problem.of(cyclic(4), None).at([]), np.random.default_rng(2))
+    kernels = CupyKernels.__new__(CupyKernels)
+    kernels.xp = np
+    kernel = PathKernel(kernels)
+    kernel.expect_paths(homotopy.tables, [1, 2, 4])
+    tables = [homotopy.tables, *(homotopy.within(p).tables for p in PRECISIONS[1:3])]
+    assert expected == [_module(system, system.coefficient.shape[1]) for system in tables]
+    assert len(set(expected)) == 3

@@ -79,6 +79,39 @@ def lines(seed):
     return System.from_strings(texts, list("abcd"))
 
 
+def conics(seed, tangent=5):
+    """Conics tangent to 2 to 5 random ones, through points: 36, 184, 816, 3264 (Steiner's problem).
+
+    A of ``z^T A z = 0``, and places t of contact on the given ones, ``z = M (1, t, t^2)``. On the
+    first one the polar of z is its tangent, ``A z = z x z'``: double lines are at infinity.
+    """
+    draws = random.Random(seed)
+    names = {(i, j): f"a{i}{j}" for i in range(3) for j in range(i, 3)}
+    places = [f"t{k}" for k in range(tangent)]
+    t = places[0]
+    equations = [
+        "+".join(f"{names[min(i, j), max(i, j)]}*({z})" for j, z in enumerate(("1", t, f"{t}^2")))
+        + f"-({right})"
+        for i, right in enumerate((f"{t}^2", f"-2*{t}", "1"))
+    ]
+    for t in places[1:]:
+        rows = [[draws.randint(-9, 9) for _ in range(3)] for _ in range(3)]
+        z = [f"({a}+({b})*{t}+({c})*{t}^2)" for a, b, c in rows]
+        slope = [f"({b}+({2 * c})*{t})" for _, b, c in rows]
+        half = _form(names, slope, z)
+        equations += [half, f"2*({_form(names, z, z)})-{t}*({half})"]
+    for _ in range(5 - tangent):
+        z = [str(draws.randint(-9, 9)) for _ in range(3)]
+        equations.append(_form(names, z, z))
+    return System.from_strings(equations, [*names.values(), *places])
+
+
+def _form(names, x, z):
+    """Return ``x^T A z`` as text."""
+    pairs = product(range(3), range(3))
+    return "+".join(f"{names[min(i, j), max(i, j)]}*({x[i]})*({z[j]})" for i, j in pairs)
+
+
 def eigenpairs(matrix):
     """Eigenvectors with a linear condition: as many as rows, of degrees (1, 1) in two groups."""
     n = len(matrix)
@@ -179,6 +212,7 @@ def _roots(k):
     return lambda: system("*".join(f"(x-{i})" for i in range(1, k + 1)), names="x")
 
 
+_GROUPS = "multihomogeneous"
 COUNTS = [
     *_of("katsura", range(2, 11), katsura, lambda n: 2**n, lambda n: 2**n),
     *_of("cyclic", (3, 5, 6, 7), cyclic, *2 * [{3: 6, 5: 70, 6: 156, 7: 924}.get]),
@@ -187,6 +221,8 @@ COUNTS = [
     *_of("chandra", range(4, 9), chandra, *2 * [lambda n: 2 ** (n - 1)]),
     Known("rps-10", lambda: rps(1), 1024, 1024),
     Known("lines on a cubic surface", lambda: lines(1), 27, 45),
+    Known("conics on two points, tangent to three", lambda: conics(0, 3), 184, 216, _GROUPS),
+    Known("conics tangent to five (Steiner)", lambda: conics(0), 3264, 7776, _GROUPS),
     Known("Wilkinson 19", _roots(19), 19, 19),
     Known("(x-3)^12", lambda: system("(x-3)^12", names="x"), 0, 12, multiple=(12,)),
     Known("(x-1)^2", lambda: system("(x-1)^2", names="x"), 0, 2, multiple=(2,)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from mdqr._backend.protocol import PathGoal, PathPoints, PathSystem
@@ -22,6 +24,9 @@ class Paths:
     def follows_paths(self, system: PathSystem, count: int) -> bool:
         """Return True."""
         return True
+
+    def expect_paths(self, system: PathSystem, limbs: Iterable[int]) -> None:
+        """Do nothing: kernels are compiled."""
 
     def follow_paths(
         self, system: PathSystem, points: PathPoints, which: Block, goal: PathGoal

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mdqr._array.array import MDArray
 from mdqr._backend.protocol import PathGoal
 from mdqr._functions.creation import array
 from mdqr._precision import PRECISIONS, Precision
@@ -33,6 +34,8 @@ MOST_CONDITION = 1e9
 _KNOWN = 3
 _SETTLED, _EXACT, _LEAST_VALUATION, _LAST_RADIUS = 0.05, 1e-9, 0.05, 2e-3
 _SMALL_X0 = {False: 1e-3, True: 1e-14}
+# A finite end moves the valuation by its part of x0 now: it is less than this, else not infinite.
+_LEAST_X0 = 1e-8
 # Loops from this radius on, for paths whose valuation is no larger, and for their cycles.
 _LOOPS, _MOST_VALUATION = 1e-3, 0.1
 # Points may have errors as large as this; else the next precision is taken.
@@ -65,6 +68,8 @@ class Ends:
         A number that the paths of one cycle share, else -1.
     points : numpy.ndarray
         Where paths with singular ends were on the last loop ``(v, paths)``.
+    radius : numpy.ndarray
+        And the radius of that loop, else 0.
     """
 
     kind: np.ndarray
@@ -72,6 +77,7 @@ class Ends:
     winding: np.ndarray
     cycle: np.ndarray
     points: np.ndarray
+    radius: np.ndarray
 
     @classmethod
     def unknown(cls, variables: int, count: int) -> Ends:
@@ -79,6 +85,7 @@ class Ends:
         return cls(
             np.zeros(count, np.int8), np.zeros((variables, count), complex),
             np.ones(count, int), np.full(count, -1), np.zeros((variables, count), complex),
+            np.zeros(count),
         )  # fmt: skip
 
     def put(self, which: np.ndarray, other: Ends) -> None:
@@ -86,6 +93,7 @@ class Ends:
         start = self.cycle.max(initial=-1) + 1
         self.kind[which], self.x[:, which] = other.kind, other.x
         self.winding[which], self.points[:, which] = other.winding, other.points
+        self.radius[which] = other.radius
         self.cycle[which] = np.where(other.cycle < 0, -1, other.cycle + start)
 
 
@@ -147,7 +155,7 @@ class _Run:
         count = len(paths)
         self.ends = Ends.unknown(homotopy.variables, count)
         self._may_jump = np.ones(count, bool)
-        self._valuation = np.full((_KNOWN, count), np.nan)
+        self._valuation = np.full((_KNOWN, count), np.nan, complex)
         self._leaving = np.zeros(count, bool)
         self._last_end = np.full((homotopy.variables, count), np.nan, complex)
         self._last_winding = np.zeros(count, int)
@@ -222,8 +230,8 @@ class _Run:
         live, paths = self.live, self._paths
         x, tangent = doubles(paths.x[:, live]), paths.tangent[:, live]
         with np.errstate(divide="ignore", invalid="ignore"):
-            v = (self._radius * tangent[0] / x[0]).real
-        known = np.concatenate([self._valuation[:, live], v[None]])
+            both = self._radius * tangent[0] / x[0]
+        v, known = both.real, np.concatenate([self._valuation[:, live], both[None]])
         changes = abs(np.diff(known, axis=0))
         # On the way past a large finite solution changes grow.
         smaller = (changes[1:] < changes[:-1]) | (changes[1:] < _EXACT)
@@ -232,6 +240,8 @@ class _Run:
         far = settled & (v > _LEAST_VALUATION) & (self._radius < _LAST_RADIUS)
         # Where large solutions are as likely as infinity, x0 has to be smaller.
         near = far & (ratio < _SMALL_X0[self._homotopy.generic])
+        if not self._homotopy.generic:
+            near &= ratio * changes.max(axis=0) < _LEAST_X0 * v
         kind = np.where(near, INFINITY, kind_without_x0(self._homotopy))
         far = near | (ratio < self._homotopy.no_x0)
         self._leaving[live] = v > _MOST_VALUATION
@@ -284,6 +294,7 @@ class _Run:
         ends.kind[members] = INFINITY if far else SINGULAR if singular else REGULAR
         ends.x[:, members] = end[:, None]
         ends.winding[members], ends.points[:, members] = w, doubles(self._paths.x[:, members])
+        ends.radius[members] = self._radius
         ends.cycle[members] = ends.cycle.max(initial=-1) + 1
 
 
@@ -315,10 +326,17 @@ def last_corrections(homotopy: Homotopy, x: np.ndarray) -> tuple[np.ndarray, np.
 
     Corrections of a regular end lose at least 8 digits each, at a singular one a factor.
     """
-    count = x.shape[1]
-    if not count:
+    if not x.shape[1]:
         return np.zeros(0), x
-    qd, every = PRECISIONS[2], np.arange(count)
+    before, point = corrected(homotopy, x)
+    size = abs(x).max(axis=0)
+    last = abs(doubles(point - before)).max(axis=0) / size
+    return np.where(np.isnan(last), np.inf, last), doubles(point)
+
+
+def corrected(homotopy: Homotopy, x: np.ndarray) -> tuple[MDArray, MDArray]:
+    """Return ends in qd before and after the last of some pairs of Newton's corrections."""
+    qd, every = PRECISIONS[2], np.arange(x.shape[1])
     before = point = array(x, precision=qd)
     goal = PathGoal(0.0, 1.0, 1.0, 1.0)
     for _ in range(_CALLS):
@@ -326,6 +344,4 @@ def last_corrections(homotopy: Homotopy, x: np.ndarray) -> tuple[np.ndarray, np.
         paths, before = Paths.at(point, 0.0), point
         by_kernel(homotopy.within(qd).tables, paths, every, goal, homotopy.device)
         point = paths.x
-    size = abs(x).max(axis=0)
-    last = abs(doubles(point - before)).max(axis=0) / size
-    return np.where(np.isnan(last), np.inf, last), doubles(point)
+    return before, point

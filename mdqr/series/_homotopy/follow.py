@@ -14,6 +14,7 @@ from mdqr.series._homotopy.endgame import (
     NOISE,
     REGULAR,
     Ends,
+    corrected,
     finish,
     kind_without_x0,
 )
@@ -25,6 +26,8 @@ from mdqr.series._homotopy.tracker import THERE, TOLERANCE, Paths, advance, in_p
 # Points at which two paths are taken for one, relative to their size, and by how much smaller the
 # tolerance is with which they are followed again, as often.
 _EQUAL, _SMALLER, _TIMES = 1e-8, 1e-2, 2
+# The same of regular ends in qd.
+_EQUAL_QD = 1e-24
 # So many paths, at most, are followed again in units of their own.
 _MOST_RESCALED = 200
 # The same for paths that a precision lost, once more with each: some have others near by.
@@ -77,7 +80,7 @@ def follow(homotopy: Homotopy, x: np.ndarray, most: Precision, report: Reporter 
     far = _in_own_units(homotopy, x, ends, np.flatnonzero(ends.kind == FAILED))
     for time in range(_TIMES + 1):
         regular = np.setdiff1d(np.flatnonzero(ends.kind == REGULAR), far)
-        met = equal(ends.x, regular, _EQUAL)
+        met = _one(homotopy, ends.x, equal(ends.x, regular, _EQUAL))
         if not met.size:
             break
         again.update(met.tolist())
@@ -131,16 +134,33 @@ def _is_noisy(homotopy: Homotopy, paths: Paths) -> np.ndarray:
 
 
 def _in_own_units(homotopy: Homotopy, x: np.ndarray, ends: Ends, which: np.ndarray) -> np.ndarray:
-    """Take the ends of paths of a generic homotopy in units of their own; return which they are."""
+    """Take the ends of paths of a generic homotopy in units of their own; return which they are.
+
+    Paths that are lost there keep their ends: regular ones near each other may differ.
+    """
     which = which[:_MOST_RESCALED] if homotopy.generic else which[:0]
     for j in which:
-        ends.put(j[None], in_own_units(homotopy, x[:, j]))
+        found = in_own_units(homotopy, x[:, j])
+        if found.kind[0] != FAILED:
+            ends.put(j[None], found)
     return which
 
 
 def _kinds_of_lost(homotopy: Homotopy, x: np.ndarray) -> np.ndarray:
     far = part_of_x0(homotopy, x) < homotopy.no_x0
     return np.where(far, kind_without_x0(homotopy), FAILED).astype(np.int8)
+
+
+def _one(homotopy: Homotopy, x: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """Return the regular ends of some that equal others of them after corrections in qd."""
+    if not which.size:
+        return which
+    points = corrected(homotopy, x[:, which])[1]
+    size = abs(doubles(points)).max(axis=0)
+    met = ~np.isfinite(size)
+    for i, j in close_pairs(doubles(points), _EQUAL * size):
+        met[[i, j]] |= abs(doubles(points[:, i] - points[:, j])).max() <= _EQUAL_QD * size[i]
+    return which[met]
 
 
 def equal(x: np.ndarray, which: np.ndarray, within: float) -> np.ndarray:

@@ -18,7 +18,7 @@ from mdqr._functions.creation import array
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.series._homotopy.tables import merged, path_system
 from mdqr.series._systems.polynomial import ZERO, Gaussian
-from mdqr.series._systems.terms import Terms, gaussian
+from mdqr.series._systems.terms import Terms, gaussian, rounded
 
 Points = Any  # complex128 or MDArray
 # See `no_x0`: of generic homotopies, whose ends may be as large, and of others.
@@ -95,15 +95,15 @@ class Parameters:
     """``F(x, p(s))`` with p(1) and p(0) given, and ``patch . x = 1``.
 
     p is ``u p(1) + (1 - u) p(0)`` with ``u = gamma s / (gamma s + 1 - s)``, an arc around real
-    parameters for which paths may meet. `terms` are in x, homogeneous, and then p. The rest is as
-    in `Line`.
+    parameters for which paths may meet. p(0), `end`, is exact: a double solution may be two at its
+    rounded value. `terms` are in x, homogeneous, and then p. The rest is as in `Line`.
     """
 
     terms: Terms
     gamma: complex
     patch: np.ndarray
     begin: np.ndarray
-    end: np.ndarray
+    end: list[Gaussian]
     generic: bool = True
     units: np.ndarray | None = None
     device: str | None = None
@@ -128,12 +128,17 @@ class Parameters:
         return found
 
     @cached_property
+    def _end(self) -> Points:
+        found = rounded(self.end, self.precision or PRECISIONS[0])
+        return doubles(found) if self.precision is None else found
+
+    @cached_property
     def tables(self) -> PathSystem:
         """The homotopy for the kernel, in its precision."""
         v = self.variables
         powers = self.terms.exponents[:, v:]
         most = int(powers.sum(axis=1).max(initial=0))
-        ends, begins = ([gaussian(p) for p in each.tolist()] for each in (self.end, self.begin))
+        ends, begins = self.end, [gaussian(p) for p in self.begin.tolist()]
         orders = []
         for c, row in zip(self.terms.coefficients, powers.tolist(), strict=True):
             polynomial = [c] + [ZERO] * most
@@ -147,7 +152,8 @@ class Parameters:
     def moduli(self, x: np.ndarray, s: np.ndarray) -> np.ndarray:
         """Return the sums of the moduli of the terms of equations ``(n, paths)``."""
         u = self.gamma * s / (self.gamma * s + (1.0 - s))
-        p = self.end[:, None] + (self.begin - self.end)[:, None] * u
+        end = doubles(self._end)[:, None]
+        p = end + (self.begin[:, None] - end) * u
         return self.terms.moduli(abs(np.concatenate([x, p])).astype(complex))[0].real.copy()
 
     def jet(self, x: Points, s: np.ndarray) -> Jet:
@@ -156,8 +162,9 @@ class Parameters:
         t = _as(s, self.precision)
         below = self.gamma * t + (1.0 - t)
         u, rate = self.gamma * t / below, self.gamma / (below * below)
-        way = _as(self.begin - self.end, self.precision)[:, None]
-        p = _as(self.end, self.precision)[:, None] + way * u
+        end = self._end[:, None]
+        way = _as(self.begin, self.precision)[:, None] - end
+        p = end + way * u
         both = np.concatenate if self.precision is None else concatenate
         values, slopes = evaluated(self.terms, both([x, p]), self.precision)
         hs = (slopes[:, v:] * (way * rate)).sum(axis=1)

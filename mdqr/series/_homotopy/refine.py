@@ -76,7 +76,7 @@ def _refined(terms: Terms, x: np.ndarray | MDArray, precision: Precision) -> MDA
     return array(point, precision=precision)
 
 
-def separated(terms: Terms, x: np.ndarray, precision: Precision) -> MDArray:
+def separated(terms: Terms, x: np.ndarray | MDArray, precision: Precision) -> MDArray:
     """Return the ends of Newton's method from points ``(points, n)`` around close solutions.
 
     At first it halves the distance, at a solution of multiplicity m it takes a part of 1 / m; once
@@ -87,19 +87,20 @@ def separated(terms: Terms, x: np.ndarray, precision: Precision) -> MDArray:
     orders = [[value] for value in terms.coefficients]
     rows = merged(terms.equation, terms.exponents, orders, work)
     system = path_system(*rows, terms.equations)
-    every, goal = np.arange(len(x)), PathGoal(0.0, 1.0, 1.0, 1.0)
-    point = array(x, precision=work).astype(dtype=complex).T
+    goal, going = PathGoal(0.0, 1.0, 1.0, 1.0), np.arange(len(x))
+    point = array(x, precision=work).astype(dtype=complex)
     with np.errstate(all="ignore"):
         for _ in range(int(0.75 * precision.bits)):
-            paths = Paths.at(point, 0.0)
-            by_kernel(system, paths, every, goal)
-            change = _relative((paths.x - point).to_numpy().T, point.to_numpy().T)
-            if not np.isfinite(change).all() or (change > _FAR).any():
+            before = point[going]
+            paths = Paths.at(before.T, 0.0)
+            by_kernel(system, paths, np.arange(len(going)), goal)
+            change = _relative((paths.x.T - before).to_numpy(), before.to_numpy())
+            sound = change <= _FAR
+            point[going[sound]] = paths.x.T[sound]
+            going = going[sound & ~(change < precision.eps)]
+            if not going.size:
                 break
-            point = paths.x
-            if (change < precision.eps).all():
-                break
-    return array(point.T, precision=precision)
+    return array(point, precision=precision)
 
 
 def _with_precise_jacobians(terms: Terms, point: MDArray, work: Precision) -> MDArray:

@@ -28,6 +28,7 @@ class Solution(NamedTuple):
     is_certified: bool
     digits: np.ndarray
     error_bound: np.ndarray
+    cluster_radius: float
 
 
 @experimental
@@ -87,8 +88,8 @@ class Solutions:
     x : MDArray
         ``(k, n)``: distinct finite solutions, complex; real ones have imaginary parts of zero.
     multiplicity : numpy.ndarray
-        How many paths ended there. Multiple solutions nearer than about 1e-6 to others, or to close
-        pairs, may count as one.
+        How many paths ended there. Solutions nearer to each other than `cluster_radius` may count
+        as one.
     is_real : numpy.ndarray
         True if a solution is real: proven where it is certified, else by its size. False for
         equations with coefficients that are not real.
@@ -99,6 +100,9 @@ class Solutions:
         True if exactly one solution near x is proven to exist, and to differ from the others.
     error_bound : numpy.ndarray
         ``(k, n)``: proven bounds of the absolute errors, NaN where nothing is certified.
+    cluster_radius : numpy.ndarray
+        The largest distance of the paths of a multiple solution from it, where they were seen last;
+        not proven. 0 for simple ones. It is less in a higher precision.
     info : SolveInfo
         The numbers of paths, precision, steps of a path (`iterations`, the most of all).
     """
@@ -110,6 +114,7 @@ class Solutions:
     is_singular: np.ndarray
     is_certified: np.ndarray
     error_bound: np.ndarray
+    cluster_radius: np.ndarray
     info: SolveInfo
 
     @property
@@ -148,9 +153,9 @@ class Solutions:
         """Return a `Solution` for an integer, `Solutions` for a slice, a mask or indices."""
         parts = [getattr(self, name) for name in _ROWS]
         if isinstance(index, int | np.integer):
-            x, m, real, singular, certified, error = (part[index] for part in parts)
+            x, m, real, singular, certified, error, radius = (part[index] for part in parts)
             flags = bool(real), bool(singular), bool(certified)
-            return Solution(x, int(m), *flags, self.digits[index], error)
+            return Solution(x, int(m), *flags, self.digits[index], error, float(radius))
         rows = dict(zip(_ROWS, (part[index] for part in parts), strict=True))
         return Solutions(variables=self.variables, info=self.info, **rows)
 
@@ -216,6 +221,8 @@ class Solutions:
                 for value, error in zip(point[:_MOST_COLUMNS], errors, strict=False)
             ]
             known = f"{digits[i]:.1f}" if self.is_certified[i] else "none certified"
+            if self.multiplicity[i] > 1:
+                known += f", one within {self.cluster_radius[i]:.0e}"
             rows.append([str(i), *shown, str(self.multiplicity[i]), known])
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
@@ -242,6 +249,9 @@ def digits_of(x: MDArray, error: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(error), np.nan, found)
 
 
-_ROWS = ("x", "multiplicity", "is_real", "is_singular", "is_certified", "error_bound")
+_ROWS = (
+    *("x", "multiplicity", "is_real", "is_singular", "is_certified", "error_bound"),
+    "cluster_radius",
+)
 for _kind in (Solution, SolveInfo, Solutions):
     _kind.__module__ = "mdqr.series"

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 
-from mdqr._precision import PRECISIONS, Precision
-from mdqr._progress import Progress, Report, Reporter, with_report
+from mdqr._precision import Precision
+from mdqr._progress import Progress, Report, with_report
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
 from mdqr.series._errors import required
@@ -22,24 +22,18 @@ from mdqr.series._homotopy.arguments import (
     targets_given,
     values_given,
 )
-from mdqr.series._homotopy.follow import follow
-from mdqr.series._homotopy.problem import Problem, in_units, squared, units
-from mdqr.series._homotopy.results import Found, collected
+from mdqr.series._homotopy.attempts import Given, best
+from mdqr.series._homotopy.problem import Problem, in_units, units
 from mdqr.series._homotopy.solutions import Solutions
 from mdqr.series._homotopy.starts import start as starts
-from mdqr.series._homotopy.starts.chosen import Start
 from mdqr.series._homotopy.sweeps.solution_sweep import SolutionSweep
 from mdqr.series._homotopy.sweeps.sweep import Sweep
-from mdqr.series._systems.polynomial import Gaussian
 from mdqr.series._systems.system import System
 
 StartName: TypeAlias = Literal["auto", "total_degree", "multihomogeneous", "polyhedral"]
 Groups: TypeAlias = Sequence[Sequence[str]] | None
 Scalar: TypeAlias = complex | str | Fraction
 RandomSource: TypeAlias = int | np.random.Generator | None
-# Times that all paths are followed, each time from other random numbers, while a few are lost: more
-# than this part of them have a reason.
-_ATTEMPTS, _FEW = 3, 0.1
 
 
 @overload
@@ -211,53 +205,10 @@ def solve(
     device = device_given(device, start, target)
     if are_many(target):
         sweep = _sweep(problem, start, groups, work, generator, certify, device)
-        return sweep.run(targets_given(problem, target), progress)
+        return sweep.run(targets_given(problem, target), generator, progress)
     values = values_given(problem, target, "target")
-    given = start, groups, values
-    return _best(problem, given, work, generator, certify, device, progress)
-
-
-def _best(
-    problem: Problem,
-    given: tuple[Any, Any, list[Gaussian]],
-    work: Precision,
-    rng: np.random.Generator,
-    certify: bool,
-    device: str | None,
-    progress: Reporter | None,
-) -> Solutions:
-    """Return the solutions of the attempt with the fewest lost paths."""
-    start, groups, values = given
-    terms = problem.at(values)
-    powers, best = units(terms), None
-    for _ in range(_ATTEMPTS):
-        scaled = in_units(terms, powers).scaled()
-        square = squared(scaled, rng)
-        begin = Start(problem, start, groups, values, powers, square, device)
-        begin.check()
-        method, homotopy, x = begin.begin(rng)
-        homotopy = replace(homotopy, units=powers, device=device, _within={})
-        followed = follow(homotopy, x, max(work, PRECISIONS[2]), progress)
-        found = Found(problem.variables, scaled, square, powers, work, method)
-        one = collected(found, homotopy, followed, certify=certify)
-        if best is None or _unknown(one) < _unknown(best):
-            best = one
-        none_finite = one.at_infinity == one.paths and powers.any()
-        if best.info.failed == 0 and not none_finite:
-            break
-        if one.info.failed > _FEW * one.paths or none_finite:
-            # The units may be the reason, of solutions of several sizes.
-            if not powers.any() or not terms.scaled().is_in_range:
-                break
-            powers = np.zeros_like(powers)
-    assert best is not None
-    return best
-
-
-def _unknown(found: Solutions) -> tuple[int, int, int]:
-    # Lost paths may be said to be on sets, which are found by a numerical test.
-    failed = found.info.failed
-    return failed + found.info.positive_dimensional, failed, found.at_infinity
+    given = Given(start, groups, values)
+    return best(problem, given, work, generator, certify, device, progress).solutions
 
 
 def _sweep(
@@ -276,4 +227,5 @@ def _sweep(
     powers = units(problem.at(begin))
     homotopy, x = starts.parameters(problem, points, begin, begin, powers, rng)
     homotopy = replace(homotopy, units=powers, device=device)
-    return Sweep(problem, in_units(problem.terms, powers).scaled(), homotopy, x, work, certify)
+    terms = in_units(problem.terms, powers).scaled()
+    return Sweep(problem, (points, start[1]), terms, homotopy, x, work, certify)

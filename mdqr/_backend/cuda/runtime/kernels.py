@@ -272,6 +272,12 @@ class CupyKernels(Kernels):
         older = () if planned == capability else ("-DMDQR_CAPABILITY={}{}".format(*planned),)
         return Target(arch_of(capability, self.cubins.architectures), older)
 
+    def expect_modules(self, modules: Sequence[Module]) -> None:
+        """Start to compile modules that are not loaded, and do not wait."""
+        target, device = self.target, self.xp.cuda.runtime.getDevice()
+        missing = [one for one in modules if (one, device, target) not in self._modules]
+        self.cubins.expect(missing, target, quick=True)
+
     @property
     def launched(self) -> set[Module]:
         """The modules of which functions have been launched."""

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from mdqr._backend.cuda.runtime.kernels import KernelCalls, Kernels, Module, divided, fields
+from mdqr._backend.cuda.runtime.kernels import (
+    CupyKernels,
+    KernelCalls,
+    Kernels,
+    Module,
+    divided,
+    fields,
+)
 from mdqr._backend.protocol import PathGoal, PathPoints, PathSystem
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block, Kind
@@ -26,8 +35,13 @@ class Paths(KernelCalls):
         """Return True if a call for so many paths is worth while, and their memory is there."""
         kernels = self.kernels
         threads = _MOST_THREADS * kernels.device.multiprocessors
-        held = 8 * _rounded(_words(system)) * threads
+        held = 8 * _rounded(_words(system, _limbs(system))) * threads
         return count >= _LEAST_PATHS and _SHARE * held <= kernels.memory
+
+    def expect_paths(self, system: PathSystem, limbs: Iterable[int]) -> None:
+        """Start to compile kernels for systems of this shape, and do not wait."""
+        if isinstance(self.kernels, CupyKernels):
+            self.kernels.expect_modules([_module(system, count) for count in limbs])
 
     def follow_paths(
         self, system: PathSystem, points: PathPoints, which: Block, goal: PathGoal
@@ -48,8 +62,8 @@ class Paths(KernelCalls):
         )  # fmt: skip
         threads = min(_THREADS, divided(count, _BLOCKS * kernels.device.multiprocessors))
         kernels.launch(
-            Module("series/paths", Kind(system.coefficient.shape[1], False), _macro(system)),
-            "mdqr_follow_paths", arguments, grid=(divided(count, threads),), threads=threads,
+            _module(system, _limbs(system)), "mdqr_follow_paths", arguments,
+            grid=(divided(count, threads),), threads=threads,
         )  # fmt: skip
         for part, new in zip(points, moved, strict=True):
             part[...] = host_block(new)
@@ -59,12 +73,16 @@ class Paths(KernelCalls):
         return self.xp.asarray(part) if isinstance(part, np.ndarray) else part
 
 
-def _words(system: PathSystem) -> int:
+def _limbs(system: PathSystem) -> int:
+    return system.coefficient.shape[1]
+
+
+def _words(system: PathSystem, limbs: int) -> int:
     """Return the doubles that a path works on: `path_lanes::used` in mdqr/paths/follow.hpp."""
     v, terms = len(system.power_start) - 1, len(system.factor_start) - 1
     widest = int(np.diff(system.factor_start).max(initial=0))
     numbers = int(system.power_start[-1]) + 2 * terms + widest + 1 + v * (v + 2) + 2 * v
-    return 2 * system.coefficient.shape[1] * numbers + 2 * v * (1 + 2 * _KNOWN)
+    return 2 * limbs * numbers + 2 * v * (1 + 2 * _KNOWN)
 
 
 def _rounded(words: int) -> int:
@@ -73,8 +91,10 @@ def _rounded(words: int) -> int:
     return 3 * power // 4 if words <= 3 * power // 4 else power
 
 
-def _macro(system: PathSystem) -> tuple[str]:
-    return (f"MDQR_PATH_WORDS={_rounded(_words(system))}",)
+def _module(system: PathSystem, limbs: int) -> Module:
+    """Return the module for points of so many limbs."""
+    macro = f"MDQR_PATH_WORDS={_rounded(_words(system, limbs))}"
+    return Module("series/paths", Kind(limbs, False), (macro,))
 
 
 def _bits(*values: float) -> list[int]:

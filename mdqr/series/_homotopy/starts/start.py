@@ -89,10 +89,8 @@ def parameters(
     count = len(problem.parameters)
     terms = in_units(problem.terms, powers).homogenised(count).scaled()
     patch = random_patch(rng, x.shape[1] + 1)
-    first, last = (
-        np.array([complex(float(v.real), float(v.imag)) for v in each]) for each in (begin, end)
-    )
-    homotopy = Parameters(terms, complex(unit(rng, 1)[0]), patch, first, last)
+    first = np.array([complex(float(v.real), float(v.imag)) for v in begin])
+    homotopy = Parameters(terms, complex(unit(rng, 1)[0]), patch, first, end)
     points = np.concatenate([np.ones((1, len(x))), np.ldexp(x.real, -powers).T + 0j])
     points[1:] += 1j * np.ldexp(x.imag, -powers).T
     points = points / (patch @ points)

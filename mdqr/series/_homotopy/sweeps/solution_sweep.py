@@ -33,13 +33,16 @@ class SolutionSweep:
     is_found : numpy.ndarray
         ``(m, k)``: True where a finite end was found.
     is_infinite : numpy.ndarray
-        ``(m, k)``: True where a path went to infinity. Paths that are neither are lost, or end
-        where another one of that value does.
+        ``(m, k)``: True where a path went to infinity.
+    is_on_set : numpy.ndarray
+        ``(m, k)``: True where a path ended on a set of solutions of positive dimension, by a
+        numerical test. Paths that are none of these are lost, or end where another one does.
     is_real, is_singular, is_certified : numpy.ndarray
-        ``(m, k)``, as in `Solutions`. Singular ends of one value that are equal are one solution,
-        or lie on a set of solutions: sets of positive dimension are not recognised here.
+        ``(m, k)``, as in `Solutions`. Singular ends of one value that are equal are one solution.
     error_bound : numpy.ndarray
         ``(m, k, n)``: proven bounds of the absolute errors, NaN where nothing is certified.
+    cluster_radius : numpy.ndarray
+        ``(m, k)``, as in `Solutions`.
     info : SolveInfo
         Counts of all paths. `followed_again` are those to values that were taken one by one.
     """
@@ -48,10 +51,12 @@ class SolutionSweep:
     x: MDArray
     is_found: np.ndarray
     is_infinite: np.ndarray
+    is_on_set: np.ndarray
     is_real: np.ndarray
     is_singular: np.ndarray
     is_certified: np.ndarray
     error_bound: np.ndarray
+    cluster_radius: np.ndarray
     info: SolveInfo
 
     @property
@@ -78,22 +83,22 @@ class SolutionSweep:
         parts = [getattr(self, name)[index] for name in _ROWS]
         if not isinstance(index, int | np.integer):
             held: dict[str, Any] = dict(zip(_ROWS, parts, strict=True))
-            info = self._info(held["is_found"], held["is_infinite"])
+            info = self._info(held["is_found"], held["is_infinite"], held["is_on_set"])
             return SolutionSweep(self.variables, **held, info=info)
-        x, found, infinite, real, singular, certified, error = parts
+        x, found, infinite, on_set, real, singular, certified, error, radius = parts
         which, multiplicity = _distinct(x, found, singular)
         return Solutions(
             self.variables, x[which], multiplicity, real[which], singular[which],
-            certified[which], error[which], self._info(found, infinite),
+            certified[which], error[which], radius[which], self._info(found, infinite, on_set),
         )  # fmt: skip
 
-    def _info(self, found: np.ndarray, infinite: np.ndarray) -> SolveInfo:
+    def _info(self, found: np.ndarray, infinite: np.ndarray, on_set: np.ndarray) -> SolveInfo:
         counts = {
             "paths": found.size,
             "at_infinity": int(infinite.sum()),
-            "positive_dimensional": 0,
+            "positive_dimensional": int(on_set.sum()),
             "extraneous": 0,
-            "failed": int((~found & ~infinite).sum()),
+            "failed": int((~found & ~infinite & ~on_set).sum()),
             "followed_again": 0,
         }
         return SolveInfo(counts, self.info.precision, method=self.info.method)
@@ -114,8 +119,8 @@ class SolutionSweep:
 
 
 _ROWS = (
-    *("x", "is_found", "is_infinite", "is_real", "is_singular", "is_certified"),
-    "error_bound",
+    *("x", "is_found", "is_infinite", "is_on_set", "is_real", "is_singular", "is_certified"),
+    *("error_bound", "cluster_radius"),
 )
 SolutionSweep.__module__ = "mdqr.series"
 

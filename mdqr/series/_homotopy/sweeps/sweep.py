@@ -1,31 +1,31 @@
 """Solutions at many values of the parameters at once, from those at one.
 
 All paths of many values are followed by one call of the kernel, refined and certified together.
-Values at which a path is lost, or an end is singular or at infinity, go on one by one.
+Values at which a path is lost, or an end is singular or at infinity, are solved one by one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from mdqr import zeros
 from mdqr._array.array import MDArray
+from mdqr._backend import expect_paths
 from mdqr._backend.protocol import PathGoal
 from mdqr._functions.creation import array
 from mdqr._functions.from_limbs import from_limbs
 from mdqr._precision import PRECISIONS, Precision, dd
 from mdqr._progress import Reporter
-from mdqr.series._homotopy.classify import Cluster, clusters
-from mdqr.series._homotopy.endgame import INFINITY, REGULAR
-from mdqr.series._homotopy.follow import close_pairs, equal, follow
+from mdqr.series._homotopy.attempts import Given, best
+from mdqr.series._homotopy.follow import close_pairs
 from mdqr.series._homotopy.homotopy import Parameters, doubles
-from mdqr.series._homotopy.problem import Problem, in_units
-from mdqr.series._homotopy.proofs.certify import certificates
+from mdqr.series._homotopy.problem import Problem
 from mdqr.series._homotopy.proofs.certify_batch import proofs
-from mdqr.series._homotopy.refine import refined
-from mdqr.series._homotopy.results import Found, close, errors_in_units, met, real_ones
+from mdqr.series._homotopy.results.collect import errors_in_units
+from mdqr.series._homotopy.results.parts import REAL
 from mdqr.series._homotopy.solutions import SolveInfo
 from mdqr.series._homotopy.sweeps.parameter_tables import ParameterTables
 from mdqr.series._homotopy.sweeps.solution_sweep import SolutionSweep
@@ -36,9 +36,8 @@ from mdqr.series._systems.terms import Terms, gaussian
 _TOGETHER = 2**17
 # Two of Newton's corrections move points in dd, and then in higher precisions, by less than this.
 _FIRST_CHANGE, _CHANGE = 1e-6, 1e-20
-# Ends at which x0 is a smaller part are looked at again; ends that are one path's; imaginary parts
-# of real solutions without a certificate.
-_SMALL_X0, _EQUAL, _REAL = 1e-8, 1e-8, 1e-6
+# Ends at which x0 is a smaller part are looked at again; ends that are one path's.
+_SMALL_X0, _EQUAL = 1e-8, 1e-8
 _NEAR = 1 - 2.0**-50
 
 
@@ -50,6 +49,8 @@ class Sweep:
     ----------
     problem : Problem
         With parameters.
+    given : tuple
+        Start points ``(k, n)``, and the values of the parameters there.
     terms : Terms
         Its terms in the units of the unknowns.
     homotopy : Parameters
@@ -63,13 +64,16 @@ class Sweep:
     """
 
     problem: Problem
+    given: tuple[np.ndarray, Any]
     terms: Terms
     homotopy: Parameters
     start: np.ndarray
     precision: Precision
     certify: bool
 
-    def run(self, targets: MDArray, report: Reporter | None) -> SolutionSweep:
+    def run(
+        self, targets: MDArray, rng: np.random.Generator, report: Reporter | None
+    ) -> SolutionSweep:
         """Return the solutions at targets ``(m, q)``, which are exact."""
         m, k, n = len(targets), self.start.shape[1], len(self.problem.variables)
         found = _Ends.unknown(m, k, n, self.precision)
@@ -79,9 +83,9 @@ class Sweep:
                 report("paths", first * k, m * k)
             some = slice(first, first + together)
             part, good = self._together(targets[some])
-            found.put(some, part)
+            found.put(some, self._in_units(part))
             for i in (first + np.flatnonzero(~good.all(axis=1))).tolist():
-                found.put(slice(i, i + 1), self._alone(targets[i]))
+                found.put(slice(i, i + 1), self._alone(targets[i], rng))
                 again += k
         if report is not None:
             report("paths", m * k, m * k)
@@ -97,7 +101,7 @@ class Sweep:
         ends.x[:] = array(affine, precision=self.precision).reshape(m, k, n)
         near = ends.x.to_numpy()
         imaginary, size = abs(near.imag), abs(near).max(axis=-1)
-        real = imaginary.max(axis=-1) <= _REAL * size
+        real = imaginary.max(axis=-1) <= REAL * size
         radius = _EQUAL * np.broadcast_to(size[..., None], near.shape) / 2
         if self.certify:
             rows = np.repeat(np.arange(m), k)
@@ -119,11 +123,14 @@ class Sweep:
         sets = np.repeat(np.arange(m), k)
         paths = Paths.at(np.tile(self.start, m), 1.0, set=sets)
         goal = PathGoal(0.0, TOLERANCE, 1e-10, 0.1, self.homotopy.no_x0)
-        good = by_kernel(tables.paths(doubles(targets)), paths, every, goal, device) == THERE
-        point, last = paths.x, max(PRECISIONS.index(self.precision) + 1, 2)
+        system = tables.paths(doubles(targets))
+        works = PRECISIONS[1 : max(PRECISIONS.index(self.precision) + 1, 2) + 1]
+        expect_paths(device, system, m * k, [1, *(precision.limbs for precision in works)])
+        good = by_kernel(system, paths, every, goal, device) == THERE
+        point = paths.x
         # Two of Newton's corrections in each precision.
         goal = PathGoal(0.0, 1.0, 1.0, 1.0)
-        for precision in PRECISIONS[1 : last + 1]:
+        for precision in works:
             before = array(point, precision=precision)
             paths = Paths.at(before, 0.0, set=sets)
             by_kernel(tables.ends(targets, precision), paths, every, goal, device)
@@ -135,83 +142,53 @@ class Sweep:
                 good &= abs(doubles(point[0])) > _SMALL_X0 * size
         return point, good
 
-    def _alone(self, target: MDArray) -> _Ends:
-        """Return the ends at one value of the parameters."""
-        ends = _Ends.unknown(1, self.start.shape[1], len(self.problem.variables), self.precision)
-        powers = self.homotopy.units
-        assert powers is not None
+    def _alone(self, target: MDArray, rng: np.random.Generator) -> _Ends:
+        """Return the ends at one value of the parameters, as `solve` finds them."""
+        k, n = self.start.shape[1], len(self.problem.variables)
+        ends, values = _Ends.unknown(1, k, n, self.precision), [gaussian(p) for p in target]
+        given, device = Given(self.given, None, values), self.homotopy.device
         try:
-            terms = in_units(self.problem.at([gaussian(p) for p in target]), powers)
+            self.problem.at(values)
         except ValueError:  # an equation has lost all unknowns
             return ends
-        homotopy = replace(self.homotopy, end=doubles(target).astype(complex), _within={})
-        paths = follow(homotopy, self.start, max(self.precision, PRECISIONS[2]), None).ends
-        ends.infinite[0] = paths.kind == INFINITY
-        regular = np.flatnonzero(paths.kind == REGULAR)
-        if regular.size:
-            x = refined(terms, (paths.x[1:, regular] / paths.x[0, regular]).T, self.precision)
-            self._put_regular(terms, x, regular, ends)
-        for cluster in clusters(paths):
-            self._put_cluster(terms, cluster, paths.points[:, cluster.members], ends)
+        one = best(self.problem, given, self.precision, rng, self.certify, device, None)
+        found, here = one.solutions, np.flatnonzero(one.place >= 0)
+        which = one.place[here]
+        ends.x[0, here], ends.error[0, here] = found.x[which], found.error_bound[which]
+        ends.found[0, here], ends.radius[0, here] = True, found.cluster_radius[which]
+        ends.real[0, here], ends.singular[0, here] = found.is_real[which], found.is_singular[which]
+        ends.certified[0, here] = found.is_certified[which]
+        ends.infinite[0], ends.on_set[0] = one.infinite, one.on_set
         return ends
 
-    def _put_cluster(self, terms: Terms, cluster: Cluster, points: np.ndarray, ends: _Ends) -> None:
-        """Set ends that are one or close together; `points` are of their paths before."""
-        which, x = cluster.members, cluster.end[1:] / cluster.end[0]
-        if self.certify and len(which) == 1:
-            self._put_regular(terms, refined(terms, x[None], self.precision), which, ends)
-            if ends.certified[0, which]:
-                return
-        elif self.certify:
-            units = np.zeros(terms.variables, int)
-            found = Found(self.problem.variables, terms, terms, units, self.precision, "")
-            apart = close(found, (points[1:] / points[0]).T)
-            if apart is not None:
-                ends.x[0, which], ends.real[0, which] = apart.x, apart.real
-                ends.found[0, which] = ends.certified[0, which] = True
-                ends.error[0, which] = apart.error
-                return
-        ends.x[0, which] = array(x, precision=self.precision)
-        ends.found[0, which] = ends.singular[0, which] = True
-        size = max(float(abs(x).max()), 1e-8)
-        ends.real[0, which] = terms.is_real and bool((abs(x.imag) <= _REAL * size).all())
-
-    def _put_regular(self, terms: Terms, x: MDArray, which: np.ndarray, ends: _Ends) -> None:
-        near = x.to_numpy()
-        real = abs(near.imag).max(axis=1) <= _REAL * abs(near).max(axis=1)
-        same = np.zeros(len(which), bool)
-        if self.certify:
-            proven = certificates(terms, x)
-            real = np.where(proven.certified, real_ones(proven), real)
-            doubtful, same = met(proven)
-            ends.certified[0, which] = proven.certified & ~doubtful & ~same
-            ends.error[0, which] = proven.error.T
-        else:
-            same[equal(near.T, np.arange(len(near)), _EQUAL)] = True
-        ends.x[0, which], ends.found[0, which] = x, ~same
-        ends.real[0, which] = real & terms.is_real
-
-    def _result(self, ends: _Ends, again: int) -> SolutionSweep:
-        counts = {
-            "paths": ends.found.size,
-            "at_infinity": int(ends.infinite.sum()),
-            "positive_dimensional": 0,
-            "extraneous": 0,
-            "failed": int((~ends.found & ~ends.infinite).sum()),
-            "followed_again": again,
-        }
-        powers, lost = self.homotopy.units, ~ends.found
+    def _in_units(self, ends: _Ends) -> _Ends:
+        """Return ends in the units of the problem."""
+        powers = self.homotopy.units
         assert powers is not None
         limbs = ends.x.limbs.copy()
         limbs[1][:, ends.real] = 0.0
+        x = from_limbs(np.ldexp(limbs, powers), dtype=complex)
+        return replace(ends, x=x, error=errors_in_units(ends.error, powers))
+
+    def _result(self, ends: _Ends, again: int) -> SolutionSweep:
+        lost = ~ends.found
+        counts = {
+            "paths": ends.found.size,
+            "at_infinity": int(ends.infinite.sum()),
+            "positive_dimensional": int(ends.on_set.sum()),
+            "extraneous": 0,
+            "failed": int((lost & ~ends.infinite & ~ends.on_set).sum()),
+            "followed_again": again,
+        }
+        limbs = ends.x.limbs.copy()
         limbs[:, :, lost] = np.nan
         for flags in (ends.real, ends.singular, ends.certified):
             flags[lost] = False
         ends.error[~ends.certified] = np.nan
         return SolutionSweep(
-            self.problem.variables, from_limbs(np.ldexp(limbs, powers), dtype=complex),
-            ends.found, ends.infinite, ends.real, ends.singular, ends.certified,
-            errors_in_units(ends.error, powers),
+            self.problem.variables, from_limbs(limbs, dtype=complex),
+            ends.found, ends.infinite, ends.on_set, ends.real, ends.singular, ends.certified,
+            ends.error, ends.radius,
             SolveInfo(counts, self.precision, method="parameters"),
         )  # fmt: skip
 
@@ -222,8 +199,10 @@ class _Ends:
 
     x: MDArray
     error: np.ndarray
+    radius: np.ndarray
     found: np.ndarray
     infinite: np.ndarray
+    on_set: np.ndarray
     real: np.ndarray
     singular: np.ndarray
     certified: np.ndarray
@@ -232,7 +211,8 @@ class _Ends:
     def unknown(cls, m: int, k: int, n: int, precision: Precision) -> _Ends:
         """Return ends of which none is found."""
         x = zeros((m, k, n), precision=precision, dtype=complex)
-        return cls(x, np.full((m, k, n), np.nan), *(np.zeros((m, k), bool) for _ in range(5)))
+        flags = (np.zeros((m, k), bool) for _ in range(6))
+        return cls(x, np.full((m, k, n), np.nan), np.zeros((m, k)), *flags)
 
     def put(self, some: slice, other: _Ends) -> None:
         """Take the ends at some targets."""

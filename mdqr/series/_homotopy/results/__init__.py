@@ -1,0 +1,1 @@
+"""From ends of paths to solutions: clusters, multiplicities, sets, certificates."""
