@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdqr._backend.blocks import broadcast_shapes
-from mdqr._backend.cuda.runtime import calls
+from mdqr._backend.cuda.runtime import calls, examples
 from mdqr._backend.cuda.runtime.cubins import Cubins, Target, arch_of, library
 from mdqr._backend.cuda.runtime.cubins import Module as Module
+from mdqr._backend.cuda.runtime.cupy_kernels import CupyCompilations
 from mdqr._backend.cuda.runtime.device import GLOBAL_BLOCKS, Device, Workspace
 from mdqr._backend.cuda.runtime.graphs import Graphs
 from mdqr._backend.cuda.vendor.cublas import NUMBERS, Cublas, Numbers, cublas
@@ -265,6 +266,11 @@ class CupyKernels(Kernels):
         self.xp.cuda.nvrtc.getVersion()  # loads it
         return Cubins(library())
 
+    @cached_property
+    def cupy_compilations(self) -> CupyCompilations:
+        """CuPy's compilations of its own kernels."""
+        return CupyCompilations(self.xp, self.cubins)
+
     @property
     def target(self) -> Target:
         """The target of modules for the current device."""
@@ -279,10 +285,12 @@ class CupyKernels(Kernels):
 
     def expect(self, function: str, kind: Kind) -> None:
         """Start to compile what a function launches for results of `kind`, once for each device."""
-        call = function, kind, self.xp.cuda.runtime.getDevice(), self.limit
+        device = self.xp.cuda.runtime.getDevice()
+        call = function, kind, device, self.limit
         if call not in self._expected:
             self._expected.add(call)
             self.cubins.expect(calls.modules_of(function, kind), self.target, quick=True)
+            self.cupy_compilations.expect(examples.examples_of(function, kind), device)
 
     @property
     def device(self) -> Device:
