@@ -128,7 +128,10 @@ def record(seconds: float) -> Iterator[str]:
     end = time.monotonic() + seconds
     used: dict[str, set[Any]] = {}
     sources: dict[str, set[str]] = {}
-    with tempfile.TemporaryDirectory() as caches, ThreadPoolExecutor(8) as pool:
+    with (
+        tempfile.TemporaryDirectory() as caches,
+        ThreadPoolExecutor(max(8, (os.cpu_count() or 1) // 2)) as pool,
+    ):
 
         def one(*what: str) -> tuple[tuple[str, ...], Any]:
             late = time.monotonic() > end
@@ -136,8 +139,8 @@ def record(seconds: float) -> Iterator[str]:
 
         jobs = [
             pool.submit(one, call, *kind)
-            for call in CALLS
             for kind in RECORDED
+            for call in CALLS
             if call not in NOT_RECORDED and (call not in ONLY_REAL or kind[1] == "real")
         ]
         for job in jobs:
