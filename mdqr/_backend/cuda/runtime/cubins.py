@@ -28,8 +28,9 @@ FLAGS = ("-std=c++17", "--fmad=false")
 # subnormal float32 numbers; panels rely on it, as their reciprocal roots do the same.
 _NVRTC_FLAGS = ("--device-as-default-execution-space", "-ftz=true")
 # The kernels of small systems are so long that the first calls take code that is ready in a third
-# of the time, and runs up to 1.5 times as long.
-_QUICK = ("--Ofast-compile=mid", "--split-compile=0", "--ptxas-options=-O1")
+# of the time, and runs up to 1.5 times as long. The macro keeps functions apart, so that several
+# threads of the compiler have one.
+_QUICK = ("--Ofast-compile=mid", "--split-compile=0", "--ptxas-options=-O1", "-DMDQR_QUICK")
 _LONG_SOURCES, _QUICK_SINCE = "small/", (13, 0)
 _MOST_PROCESSES = 16
 # Seconds that a process waits for more.
