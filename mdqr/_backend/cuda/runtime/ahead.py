@@ -26,7 +26,7 @@ def compile_kernels(
 ) -> tuple[int, int]:
     """Compile what functions of linear algebra launch, and keep it on disk.
 
-    For a device that is there, CuPy keeps kernels of its own, too.
+    On a device of this machine, CuPy compiles kernels of its own, too.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Kernels of CuPy's own, compiled by other processes before they are asked for.
 
 CuPy compiles a kernel where an operation first comes for types and layouts, in this process and one
-after the other. Here threads make small calls that need the same kernels, see `examples`. What CuPy
-compiles on these threads, and what another thread asks for meanwhile, the processes of `cubins`
-compile by CuPy's source and options; CuPy loads and keeps the code as its own.
+after the other. Here threads make small calls that need the same kernels, see `examples`. The processes of
+`cubins` do what CuPy compiles on these threads, and what another thread needs meanwhile, by CuPy's
+source and options; CuPy loads and keeps the code as its own.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class CupyCompilations:
             work.finish(future)
 
     def _mark(self, texts: Sequence[str], device: int) -> Path:
-        """Return a file beside CuPy's kernels: who empties that folder takes it along."""
+        """Return a file in the folder of CuPy's kernels, so that both are deleted together."""
         given = os.environ.get("CUPY_CACHE_DIR")
         folder = Path(given) if given else Path.home() / ".cupy" / "kernel_cache"
         number = self._xp.cuda.Device(device).compute_capability
@@ -130,7 +130,7 @@ class CupyCompilations:
                     self._put(None)
 
     def _put(self, compiled: Callable[..., Any] | None) -> None:
-        """Let CuPy compile by a function; by its own if there is none."""
+        """Let CuPy compile by a function, or by its own method for None."""
         program = compilations(self._xp)
         if program is None:
             return
@@ -183,7 +183,7 @@ class _Compilation:
         self._code: bytes | None = None
 
     def result(self, *, is_needed: bool) -> _Code | None:
-        """Wait for the machine code; None if CuPy is to say itself what is wrong."""
+        """Wait for the machine code; None after an error, which CuPy then finds itself."""
         while not self.job.done.wait(_TURN):
             if _ends.is_set() and not is_needed:
                 raise _Ended
@@ -196,7 +196,7 @@ class _Compilation:
 
 
 class _Work:
-    """Examples of one call for threads to make, and the file that says that all are made."""
+    """Examples of one call for threads to make, and the file that marks all as made."""
 
     def __init__(self, texts: Sequence[str], mark: Path) -> None:
         self.futures: list[Future[None]] = [Future() for _ in texts]
@@ -205,12 +205,12 @@ class _Work:
         self._lock = threading.Lock()
 
     def next(self) -> tuple[str, Future[None]] | None:
-        """Return the next example, or None if there is no other."""
+        """Return the next example, or None after the last."""
         with self._lock:
             return self._waiting.popleft() if self._waiting else None
 
     def finish(self, future: Future[None]) -> None:
-        """Say that an example is made."""
+        """Mark an example as made."""
         with self._lock:
             self._unfinished -= 1
             is_last = not self._unfinished
