@@ -1,9 +1,9 @@
 """Kernels of CuPy's own, compiled by other processes before they are asked for.
 
 CuPy compiles a kernel where an operation first comes for types and layouts, in this process and one
-after the other. Here threads make small calls that need the same kernels, see `examples`. The processes of
-`cubins` do what CuPy compiles on these threads, and what another thread needs meanwhile, by CuPy's
-source and options; CuPy loads and keeps the code as its own.
+after the other. Here threads make small calls that need the same kernels, see `examples`. The
+processes of `cubins` do what CuPy compiles on these threads, and what another thread needs
+meanwhile, by CuPy's source and options; CuPy loads and keeps the code as its own.
 """
 
 from __future__ import annotations
@@ -82,8 +82,10 @@ class CupyCompilations:
 
         Nothing is started if CuPy has kept the kernels of all of them.
         """
+        if not texts or not self.is_possible or _ends.is_set():
+            return []
         mark = self._mark(texts, device)
-        if not texts or mark.exists() or not self.is_possible or _ends.is_set():
+        if mark.exists():
             return []
         with self._lock:
             if not self._unfinished:
