@@ -78,6 +78,26 @@ def test_weights_and_sets_of_the_host(kernel_folder):
         np.testing.assert_array_equal(one, other)
 
 
+def test_all_precisions_are_compiled_when_the_first_is_used():
+    """Their kernels depend on sizes of the system, and came one after the other."""
+
+    class Noted(EmulatedKernels):
+        def foresee(self, modules):
+            foreseen.extend(modules)
+
+        def launch(self, module, *given, **options):
+            launched.append(module)
+
+    kernel, foreseen, launched = PathKernel(Noted(None)), [], []
+    homotopy, x = total_degree(Problem.of(cyclic(5), None).at([]), np.random.default_rng(2))
+    assert kernel.follows_paths(homotopy.tables, 1000)
+    for p in PRECISIONS[:3]:
+        system = homotopy.within(p if p.limbs > 1 else None).tables
+        kernel.follow_paths(system, points(x, p), np.arange(2), GOAL)
+    assert len(launched) == 3
+    assert launched == foreseen
+
+
 def test_few_paths_and_large_memory_stay_on_the_host():
     kernels = EmulatedKernels(None)
     homotopy, _ = total_degree(Problem.of(cyclic(4), None).at([]), np.random.default_rng(2))

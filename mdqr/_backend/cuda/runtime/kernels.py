@@ -146,6 +146,10 @@ class Kernels(Protocol):
         memory, address = self.scratch(blocks * words)
         return Workspace(("MDQR_GLOBAL",), blocks, left, [address, words, units], memory)
 
+    def foresee(self, modules: Sequence[Module]) -> None:
+        """Start to compile modules before they are launched, without waiting."""
+        return
+
     def multiply(self, a: Block, b: Block) -> Block:
         """Return ``a @ b`` of float64 or complex128 matrices, computed in float64."""
         ...
@@ -291,6 +295,13 @@ class CupyKernels(Kernels):
             self._expected.add(call)
             self.cubins.expect(calls.modules_of(function, kind), self.target, quick=True)
             self.cupy_compilations.expect(examples.examples_of(function, kind), device)
+
+    def foresee(self, modules: Sequence[Module]) -> None:
+        """Start to compile modules, once for each device."""
+        new = (*modules, self.xp.cuda.runtime.getDevice(), self.limit)
+        if new not in self._expected:
+            self._expected.add(new)
+            self.cubins.expect(modules, self.target)
 
     @property
     def device(self) -> Device:

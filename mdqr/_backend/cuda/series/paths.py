@@ -11,6 +11,8 @@ from mdqr._limbs.planes import Block, Kind
 
 # Threads of a block, and blocks a multiprocessor that share few paths among them.
 _THREADS, _BLOCKS = 32, 8
+# Limbs in which paths are followed.
+_LIMBS = (1, 2, 4)
 # Fewer paths are not worth the copies there and back.
 _LEAST_PATHS = 256
 # Points that a path knows: as `past` in mdqr/paths/arguments.hpp, and its own.
@@ -24,10 +26,14 @@ class Paths(KernelCalls):
 
     def follows_paths(self, system: PathSystem, count: int) -> bool:
         """Return True if a call for so many paths is worth while, and their memory is there."""
-        kernels = self.kernels
+        kernels, limbs = self.kernels, system.coefficient.shape[1]
         threads = _MOST_THREADS * kernels.device.multiprocessors
-        held = 8 * _rounded(_words(system)) * threads
-        return count >= _LEAST_PATHS and _SHARE * held <= kernels.memory
+        held = 8 * _rounded(_words(system, limbs)) * threads
+        if count < _LEAST_PATHS or _SHARE * held > kernels.memory:
+            return False
+        # Ends of paths come in higher precisions.
+        kernels.foresee([_module(system, limbs) for limbs in _LIMBS])
+        return True
 
     def follow_paths(
         self, system: PathSystem, points: PathPoints, which: Block, goal: PathGoal
@@ -48,8 +54,8 @@ class Paths(KernelCalls):
         )  # fmt: skip
         threads = min(_THREADS, divided(count, _BLOCKS * kernels.device.multiprocessors))
         kernels.launch(
-            Module("series/paths", Kind(system.coefficient.shape[1], False), _macro(system)),
-            "mdqr_follow_paths", arguments, grid=(divided(count, threads),), threads=threads,
+            _module(system, system.coefficient.shape[1]), "mdqr_follow_paths", arguments,
+            grid=(divided(count, threads),), threads=threads,
         )  # fmt: skip
         for part, new in zip(points, moved, strict=True):
             part[...] = host_block(new)
@@ -59,12 +65,12 @@ class Paths(KernelCalls):
         return self.xp.asarray(part) if isinstance(part, np.ndarray) else part
 
 
-def _words(system: PathSystem) -> int:
+def _words(system: PathSystem, limbs: int) -> int:
     """Return the doubles that a path works on: `path_lanes::used` in mdqr/paths/follow.hpp."""
     v, terms = len(system.power_start) - 1, len(system.factor_start) - 1
     widest = int(np.diff(system.factor_start).max(initial=0))
     numbers = int(system.power_start[-1]) + 2 * terms + widest + 1 + v * (v + 2) + 2 * v
-    return 2 * system.coefficient.shape[1] * numbers + 2 * v * (1 + 2 * _KNOWN)
+    return 2 * limbs * numbers + 2 * v * (1 + 2 * _KNOWN)
 
 
 def _rounded(words: int) -> int:
@@ -73,8 +79,9 @@ def _rounded(words: int) -> int:
     return 3 * power // 4 if words <= 3 * power // 4 else power
 
 
-def _macro(system: PathSystem) -> tuple[str]:
-    return (f"MDQR_PATH_WORDS={_rounded(_words(system))}",)
+def _module(system: PathSystem, limbs: int) -> Module:
+    words = _rounded(_words(system, limbs))
+    return Module("series/paths", Kind(limbs, False), (f"MDQR_PATH_WORDS={words}",))
 
 
 def _bits(*values: float) -> list[int]:
