@@ -10,7 +10,7 @@ import re
 import threading
 import time
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -27,10 +27,12 @@ _TYPES = {
     "thrust::complex<float>": "F", "thrust::complex<double>": "D",
 }  # fmt: skip
 _WEAK = ("bool", "int", "float", "complex")
-_ALSO = {"copy": ("concatenate", "full")}
+_ALSO = {"copy": ("concatenate", "copied", "copyto", "full")}
+# Kernels of masks; the first two count their entries.
+_MASKS = ("bsum_shfl", "scan_naive", "getitem_mask", "scatter_update_mask")
 _INDEXING = {
     "take": ("take", "take_middle", "take_both"),
-    "prepare_array_indexing": ("take_both",),
+    "prepare_array_indexing": ("take_both", "take_along"),
     "scatter_update": ("put", "put_both"),
 }
 _WORDS = {"?": "bool", "f": "float", "d": "float", "F": "complex", "D": "complex"}
@@ -84,25 +86,32 @@ def candidates(source: str) -> list[str]:
         token = tokens[len(given) + len(out)] if len(given) + len(out) < len(tokens) else ""
         if array is not None:
             word = f"{_TYPES[array[2]]}{array[3]}{'' if array[4] == '1' else chr(39)}"
-            (given if array[1] else out).append(word)
+            is_read = array[1] or array[5] == "_raw__where"
+            (given if is_read else out).append(word)
         elif number is not None:
             given.append(_number(token, _TYPES[number[1]]))
     if "_block_stride" in found[2]:
-        return [
-            f"{name}@{axis} {given[0][0]}{axes} -> "
-            for axes in (1, 2, 3, 4)
-            for axis in ("all", 0, 1, -1)
-        ]
+        places = [(axis, axes) for axes in _axes(range(1, 5)) for axis in ("all", 0, 1, -1)]
+        return [f"{name}@{axis} {given[0][0]}{axes} ->" for axis, axes in places]
+    if name in _MASKS:
+        kind = (given[0] if name == "getitem_mask" else out[-1])[0]
+        call = "put_mask" if name == "scatter_update_mask" else "take_mask"
+        shapes = [(n, m) for n in (1, 2, 3) for m in range(1, n + 1)]
+        return [f"{call} d{n} ?{m} -> {r}" for n, m in shapes for r in _results(call, kind)]
     if name in _INDEXING:
         kind = (given + out)[0 if name != "scatter_update" else -1][0]
         return [
             f"{call} {kind}{axes} q{count} -> {result}"
             for call in _INDEXING[name]
-            for axes in (1, 2, 3, 4)
+            for axes in _axes(range(1, 5))
             for count in (1, 2, 3)
             for result in _results(call, kind)
         ]
     return [" ".join([n, *given, "->", *out]) for n in (name, *_ALSO.get(name, ()))]
+
+
+def _axes(counts: Iterable[int]) -> list[str]:
+    return [f"{count}{strided}" for count in counts for strided in ("", "'")]
 
 
 def _results(call: str, kind: str) -> list[str]:
@@ -118,24 +127,20 @@ def _number(token: str, kind: str) -> str:
     return token or _WORDS.get(kind, "int")
 
 
-class _Seen(Exception):
-    """A kernel would be loaded."""
-
-
-def confirmed(cupy: Any, wanted: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield sources, and for each an example that needs it; in a process without kernels."""
-    seen: list[str] = []
+def confirmed(cupy: Any, wanted: Iterable[str]) -> dict[str, str]:
+    """Return an example for each source that has one; in a process without kernels."""
+    found: dict[str, str] = {}
+    compile = cupy.cuda.compiler._compile_module_with_cache
 
     def load(source: str, *arguments: Any, **options: Any) -> Any:
-        seen.append(source)
-        raise _Seen
+        found.setdefault(source, text)
+        return compile(source, *arguments, **options)
 
     cupy.cuda.compiler._compile_module_with_cache = load
     for source in wanted:
         for text in candidates(source):
-            seen.clear()
+            if source in found:
+                break
             with suppress(Exception):  # there may be no such function
                 examples.run(cupy, text)
-            if source in seen:
-                yield source, text
-                break
+    return {source: found[source] for source in wanted if source in found}

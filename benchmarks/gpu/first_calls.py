@@ -153,19 +153,13 @@ def record(seconds: float) -> Iterator[str]:
             used.setdefault(name, set()).update(map(calls.module_of, found["modules"]))
             sources.setdefault(name, set()).update(found["sources"])
         wanted = sorted(set().union(*sources.values()))
-        texts = in_new_process(f"{caches}/empty", "examples", given=json.dumps(wanted))
+        # Nearly all kernels that are tried are those that were compiled.
+        texts = in_new_process(caches, "examples", given=json.dumps(wanted))
     calls.write(used)
     examples.write({name: {texts[s] for s in of if s in texts} for name, of in sources.items()})
     for source in wanted:
         if source not in texts:
             yield f"no example: {signature_of(source)}"
-
-
-def found_examples(wanted: list[str]) -> dict[str, str]:
-    """Return an example for each source that has one."""
-    import cupy
-
-    return dict(confirmed(cupy, wanted))
 
 
 def times(names: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -197,7 +191,9 @@ def main(arguments: list[str]) -> None:
         for name, found in times(more or TIMED):
             print(line(name, found), flush=True)
     elif what == "examples":
-        print(json.dumps(found_examples(json.load(sys.stdin))))
+        import cupy
+
+        print(json.dumps(confirmed(cupy, json.load(sys.stdin))))
     else:
         precision, field = [*more, "qd", "real"][0], [*more[1:], "real"][0]
         print(json.dumps(measure(what, precision, field, alone="alone" in more)))

@@ -7,7 +7,11 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from mdqr._backend.cuda.runtime.cupy_kernels import compilations
+
+pytestmark = pytest.mark.gpu
 
 _PROGRAM = """
 import json, cupy, mdqr

@@ -4,12 +4,6 @@
 
 #include "mdqr/small/team.hpp"
 
-// Code for first calls is compiled sooner where functions stay apart.
-#if defined(MDQR_QUICK)
-#undef MDQR_METHOD
-#define MDQR_METHOD MDQR_CALL
-#endif
-
 // Bodies of tasks are long, and what is unrolled does not fit the instruction cache.
 #if defined(MDQR_EMULATE)
 #define MDQR_ROLLED

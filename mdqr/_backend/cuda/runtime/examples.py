@@ -82,15 +82,22 @@ def _operand(xp: ModuleType, word: str) -> Any:
     if word.startswith("="):
         return np.dtype(word[1:]).type(1)
     axes = int(word[1:].rstrip("'"))
-    if not word.endswith("'"):
-        return xp.zeros((_LENGTH,) * axes, dtype=word[0])
-    return xp.zeros((2 * _LENGTH,) * axes, dtype=word[0])[(slice(None, None, 2),) * axes]
+    length, step = (2 * _LENGTH, 2) if word.endswith("'") else (_LENGTH, 1)
+    if word[0] == "?":
+        # Masks have entries; these are copied, which needs no kernel.
+        found = xp.asarray(np.ones((length,) * axes, dtype=np.bool_))
+    else:
+        found = xp.zeros((length,) * axes, dtype=word[0])
+    return found[(..., *(slice(None, None, step),) * axes)]
 
 
 # Calls of operands (given, out) that are no universal functions of their names. Indices are zeros.
 _Special = Callable[[ModuleType, list[Any], list[Any]], Any]
 _SPECIAL: dict[str, _Special] = {
     "copy": lambda xp, given, out: setitem(out[0], ..., given[0]),
+    "copied": lambda xp, given, out: given[0].copy(),
+    "copyto": lambda xp, given, out: xp.copyto(out[0], given[0]),
+    "copy_where": lambda xp, given, out: xp.copyto(out[0], given[0], where=given[1]),
     "fill": lambda xp, given, out: out[0].fill(given[0]),
     "full": lambda xp, given, out: xp.full(out[0].shape, given[0], dtype=out[0].dtype),
     "concatenate": lambda xp, given, out: xp.concatenate(given * 2),
@@ -100,6 +107,9 @@ _SPECIAL: dict[str, _Special] = {
     "take": lambda xp, given, out: given[0][given[1]],
     "take_middle": lambda xp, given, out: given[0][:, given[1]],
     "take_both": lambda xp, given, out: given[0][given[1], given[1]],
+    "take_along": lambda xp, given, out: xp.take_along_axis(given[0], given[1], -1),
+    "take_mask": lambda xp, given, out: given[0][..., given[1]],
+    "put_mask": lambda xp, given, out: setitem(given[0], (..., given[1]), out[0]),
     "put": lambda xp, given, out: setitem(given[0], given[1], out[0]),
     "put_both": lambda xp, given, out: setitem(given[0], (given[1], given[1]), out[0]),
 }
