@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from benchmarks.gpu.cupy_examples import candidates
-from mdqr._backend.cuda.runtime import calls, cupy_kernels, examples
+from mdqr._backend.cuda.runtime import ahead, calls, cupy_kernels, examples
 from mdqr._backend.cuda.runtime.cupy_kernels import CupyCompilations, compilations
 from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
@@ -181,6 +182,32 @@ def test_nothing_is_compiled_when_python_ends(made, monkeypatch, tmp_path):
     assert not found
     assert list((tmp_path / "cupy").iterdir()) == []
     assert kernels.expect(["a"], 0) == []
+
+
+def test_mdqr_compile_has_a_device_make_them(monkeypatch):
+    asked, steps = [], []
+
+    class Compilations:
+        compiled = 3
+
+        def __init__(self, xp, cubins):
+            pass
+
+        def expect(self, texts, device):
+            asked.append((texts, device))
+            return [SimpleNamespace(result=lambda: None)] * len(texts)
+
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace())
+    monkeypatch.setattr(ahead, "check_device", {"cuda:1": 1}.get)
+    monkeypatch.setattr(ahead, "CupyCompilations", Compilations)
+    nothing = SimpleNamespace(expect=lambda modules, target: [])
+    monkeypatch.setattr(ahead, "_code_for", lambda device: (nothing, None))
+    for device, texts in (("cuda:1", examples.examples_for(["qr"], {2})), ("sm_90", [])):
+        found = ahead.compile_kernels(["qr"], {2}, device, lambda *given: steps.append(given))
+        assert found == (3, len(calls.modules_for(["qr"], {2})))
+        assert asked.pop() == (texts, int(bool(texts)))
+        assert steps == [("compiling", done, len(texts)) for done in range(len(texts))]
+        steps.clear()
 
 
 def test_the_table_has_calls_that_there_are():
