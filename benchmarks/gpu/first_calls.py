@@ -1,8 +1,9 @@
 """Times of first calls on a GPU: new processes with empty caches, and what they compile.
 
 ``python -m benchmarks.gpu.first_calls CALL [PRECISION [FIELD]]`` makes one first call in this
-process; ``... record [SECONDS]`` makes all of them, and writes the modules that each launched to
-`mdqr/_backend/cuda/runtime/calls.json`; ``... times [CALL:PRECISION ...]`` prints a line for each.
+process; ``... record [SECONDS]`` makes all of them, and writes what each launched to `calls.json`
+and `examples.json` in `mdqr/_backend/cuda/runtime`; ``... times [CALL:PRECISION ...]`` prints a
+line for each.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
+
+from benchmarks.gpu.cupy_examples import Loaded, confirmed, signature_of
 
 # A function, and the shapes of its operands.
 CALLS: dict[str, tuple[str, list[tuple[int, ...]]]] = {
@@ -34,50 +36,35 @@ CALLS: dict[str, tuple[str, list[tuple[int, ...]]]] = {
     "eigh": ("eigh", [(256, 256)]),
     "svd": ("svd", [(256, 256)]),
     "curve_fit": ("curve_fit", []),
+    "paths": ("paths", []),
 }
+# What is real, and what is no function with kernels of its own.
+ONLY_REAL, NOT_RECORDED = ("curve_fit",), ("paths",)
 RECORDED = [("dd", "real"), ("qd", "real"), ("od", "real"), ("qd", "complex")]
 TIMED = ["matmul:qd", "qr:qd", "lstsq:qd", "solve:qd", "eigh:qd", "svd:qd", "qr:od", "lstsq:dd"]
 
 
-class Compiled:
-    """Notes what CuPy compiles of its own, how long it takes and for which line of mdqr."""
+def measure(call: str, precision: str, field: str, *, alone: bool = False) -> dict[str, Any]:
+    """Make one call, and return what it took and loaded.
 
-    def __init__(self, cupy: Any) -> None:
-        self.kernels: list[tuple[str, float, str]] = []
-        compiler = cupy.cuda.compiler
-        name = "_compile_using_nvrtc_no_warning"  # of CuPy 14
-        name = name if hasattr(compiler, name) else "compile_using_nvrtc"
-        self._compile = getattr(compiler, name)
-        setattr(compiler, name, self)
-
-    def __call__(self, source: str, *arguments: Any, **options: Any) -> Any:
-        """Compile."""
-        begin = time.perf_counter()
-        found = self._compile(source, *arguments, **options)
-        frames = [f for f in traceback.extract_stack() if "/mdqr/" in f.filename]
-        place = f"{frames[-1].filename.split('/mdqr/')[-1]}:{frames[-1].lineno}" if frames else ""
-        words = source.replace("(", " ").split()
-        name = words[words.index("__global__") + 2] if "__global__" in words else words[0]
-        self.kernels.append((name, time.perf_counter() - begin, place))
-        return found
-
-
-def measure(call: str, precision: str, field: str) -> dict[str, Any]:
-    """Make one call, and return what it took and compiled."""
+    With `alone`, CuPy compiles its kernels itself, which tells all that there are.
+    """
     import cupy
 
     from mdqr._backend.cuda.backend import backend
-    from mdqr._backend.cuda.runtime import calls
+    from mdqr._backend.cuda.runtime import calls, examples
     from mdqr._backend.cuda.runtime.kernels import CupyKernels
 
+    if alone:
+        examples._calls = dict  # type: ignore[assignment]
     cupy.zeros(3).sum()  # the context, whose start is no matter of mdqr
+    noted = Loaded(cupy)
     work = prepared(call, precision, complex if field == "complex" else float)
-    noted = Compiled(cupy)
     cupy.cuda.Device().synchronize()
-    begin = time.perf_counter()
+    before, begin = len(noted.kernels), time.perf_counter()
     work()
     cupy.cuda.Device().synchronize()
-    took = time.perf_counter() - begin
+    took, first = time.perf_counter() - begin, noted.kernels[before:]
     begin = time.perf_counter()
     work()
     cupy.cuda.Device().synchronize()
@@ -85,7 +72,8 @@ def measure(call: str, precision: str, field: str) -> dict[str, Any]:
     kernels = backend().kernels
     assert isinstance(kernels, CupyKernels)
     used = sorted(map(calls.name_of, kernels.launched))
-    return {"seconds": took, "again": again, "cupy": noted.kernels, "modules": used,
+    return {"seconds": took, "again": again, "cupy": first, "modules": used,
+            "sources": [source for source, _, _ in noted.kernels],
             "function": CALLS[call][0]}  # fmt: skip
 
 
@@ -94,7 +82,7 @@ def prepared(call: str, precision: str, dtype: type) -> Callable[[], Any]:
     import numpy as np
 
     import mdqr
-    from benchmarks.gpu import fits
+    from benchmarks.gpu import fits, paths
     from mdqr._precision import as_precision
 
     name, shapes = CALLS[call]
@@ -102,6 +90,8 @@ def prepared(call: str, precision: str, dtype: type) -> Callable[[], Any]:
     if function == "curve_fit":
         p = as_precision(precision)
         return partial(fits.fits, "MGH10", *fits.data_of("MGH10", 20, p, "cuda"), p)
+    if function == "paths":
+        return paths.sweep(as_precision(precision), 250)
     rng = np.random.default_rng(1)
     given = [mdqr.random.normal(s, precision=precision, rng=rng, dtype=dtype) for s in shapes]
     if function in ("eigh", "cholesky"):
@@ -111,51 +101,63 @@ def prepared(call: str, precision: str, dtype: type) -> Callable[[], Any]:
     return partial(getattr(mdqr.linalg, function), *(x.to_device("cuda") for x in given))
 
 
-def in_new_process(call: str, precision: str, field: str, caches: str) -> dict[str, Any]:
-    """Return what `measure` finds in a new process, with caches in a folder."""
+def in_new_process(caches: str, *options: str, given: str = "") -> Any:
+    """Return what this program finds in a new process, with caches in a folder."""
     environment = os.environ | {
         "CUPY_CACHE_DIR": f"{caches}/cupy",
         "CUDA_CACHE_PATH": f"{caches}/cuda",
         "XDG_CACHE_HOME": caches,
     }
-    command = [sys.executable, "-m", "benchmarks.gpu.first_calls", call, precision, field]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "benchmarks.gpu.first_calls", *options]
+    done = subprocess.run(
+        command, env=environment, input=given, capture_output=True, text=True, check=False
+    )
     if done.returncode:
-        return {"error": done.stderr[-600:], "function": CALLS[call][0]}
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+        return {"error": done.stderr[-600:]}
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def record(seconds: float) -> Iterator[str]:
-    """Make all calls, some at a time, and write the file of modules; yield what went wrong."""
-    from mdqr._backend.cuda.runtime import calls
+    """Make all calls, some at a time, and write the files; yield what went wrong."""
+    from mdqr._backend.cuda.runtime import calls, examples
     from mdqr._limbs.planes import Kind
     from mdqr._precision import as_precision
 
     end = time.monotonic() + seconds
     used: dict[str, set[Any]] = {}
-    with tempfile.TemporaryDirectory() as caches, ThreadPoolExecutor(8) as pool:
+    sources: dict[str, set[str]] = {}
+    with (
+        tempfile.TemporaryDirectory() as caches,
+        ThreadPoolExecutor(max(8, (os.cpu_count() or 1) // 2)) as pool,
+    ):
 
-        def one(call: str, precision: str, field: str) -> tuple[str, str, str, dict[str, Any]]:
-            if time.monotonic() > end:
-                return call, precision, field, {"error": "not reached"}
-            return call, precision, field, in_new_process(call, precision, field, caches)
+        def one(*what: str) -> tuple[tuple[str, ...], Any]:
+            late = time.monotonic() > end
+            return what, {"error": "late"} if late else in_new_process(caches, *what, "alone")
 
         jobs = [
             pool.submit(one, call, *kind)
             for kind in RECORDED
             for call in CALLS
-            if call != "curve_fit" or kind[1] == "real"
+            if call not in NOT_RECORDED and (call not in ONLY_REAL or kind[1] == "real")
         ]
         for job in jobs:
-            call, precision, field, found = job.result()
+            (call, precision, field), found = job.result()
             if "error" in found:
                 yield f"{call} {precision} {field}: {found['error']}"
                 continue
             kind = Kind(as_precision(precision).limbs, field == "complex")
-            name = calls.call_of(found["function"], kind)
+            name = calls.call_of(CALLS[call][0], kind)
             used.setdefault(name, set()).update(map(calls.module_of, found["modules"]))
+            sources.setdefault(name, set()).update(found["sources"])
+        wanted = sorted(set().union(*sources.values()))
+        # Nearly all kernels that are tried are those that were compiled.
+        texts = in_new_process(caches, "examples", given=json.dumps(wanted))
     calls.write(used)
+    examples.write({name: {texts[s] for s in of if s in texts} for name, of in sources.items()})
+    for source in wanted:
+        if source not in texts:
+            yield f"no example: {signature_of(source)}"
 
 
 def times(names: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -163,7 +165,7 @@ def times(names: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     for name in names:
         call, precision = name.rsplit(":", 1)
         with tempfile.TemporaryDirectory() as caches:
-            yield name, in_new_process(call, precision, "real", caches)
+            yield name, in_new_process(caches, call, precision, "real")
 
 
 def line(name: str, found: dict[str, Any]) -> str:
@@ -186,9 +188,13 @@ def main(arguments: list[str]) -> None:
     elif what == "times":
         for name, found in times(more or TIMED):
             print(line(name, found), flush=True)
+    elif what == "examples":
+        import cupy
+
+        print(json.dumps(confirmed(cupy, json.load(sys.stdin))))
     else:
         precision, field = [*more, "qd", "real"][0], [*more[1:], "real"][0]
-        print(json.dumps(measure(what, precision, field)))
+        print(json.dumps(measure(what, precision, field, alone="alone" in more)))
 
 
 if __name__ == "__main__":

@@ -12,30 +12,24 @@ import numpy as np
 from benchmarks.common.rows import Row
 from benchmarks.common.runner import Benchmark, Options
 from benchmarks.cpu import paths as on_cpu
-from mdqr._precision import PRECISIONS
+from mdqr._precision import PRECISIONS, Precision
 from mdqr.series import SolutionSweep, System, solve
 from tests.support.polynomial_systems import cyclic, katsura
 
 # Seconds, and times the seconds of dd.
 CYCLIC_AIM, SWEEP_AIM, QD_AIM = 1.0, 5.0, 4.0
-# Values of the parameters, with 16 paths to each.
-VALUES = 6250
+# Values of the parameters, with so many paths to each.
+VALUES, PATHS = 6250, 16
 TEXTS = ["x^2 + a*y + b", "y^2 + a*z + x*b - 1", "z^2 + b*w - a", "w^2 + a*x + b*y - 2"]
 NAMES, BEGIN = ["a", "b"], [0.3 + 0.8j, -0.7 + 0.2j]
 
 
 def sweeps(options: Options) -> Iterator[Row]:
     """100,000 paths to 6,250 values of two parameters of four equations, certified."""
-    given = System.from_strings(TEXTS, ["x", "y", "z", "w", *NAMES])
-    base = solve(given, parameters=NAMES, target=BEGIN)
     values = VALUES // 25 if options.quick else VALUES
-    targets = np.random.default_rng(1).normal(size=(values, 2))
-    size, warm = f"{values * len(base)} paths", {}
+    size, warm = f"{values * PATHS} paths", {}
     for p in PRECISIONS[1:3]:
-        call = partial(
-            solve, given, parameters=NAMES, start=(base.x, BEGIN), target=targets, precision=p,
-            device="cuda",
-        )  # fmt: skip
+        call = sweep(p, values)
         first, *others = (_timed(call) for _ in range(4))
         aim = None if options.quick else SWEEP_AIM if p is PRECISIONS[1] else None
         warm[p.name] = median(others)
@@ -43,6 +37,17 @@ def sweeps(options: Options) -> Iterator[Row]:
         yield Row("sweeps", "later calls", "mdqr", p.name, size, warm[p.name], "s", aim)
     ratio = warm["qd"] / warm["dd"]
     yield Row("sweeps", "qd / dd", "mdqr", "qd", size, ratio, "times", QD_AIM)
+
+
+def sweep(p: Precision, values: int) -> partial[SolutionSweep]:
+    """Return a call that follows paths to so many values of the parameters."""
+    given = System.from_strings(TEXTS, ["x", "y", "z", "w", *NAMES])
+    base = solve(given, parameters=NAMES, target=BEGIN)
+    targets = np.random.default_rng(1).normal(size=(values, 2))
+    return partial(
+        solve, given, parameters=NAMES, start=(base.x, BEGIN), target=targets, precision=p,
+        device="cuda",
+    )  # fmt: skip
 
 
 def _timed(call: partial[SolutionSweep]) -> float:

@@ -38,9 +38,9 @@ _INTERRUPTED = 130
 
 _DESCRIPTION = "Least squares, fits, series and polynomial systems, beyond float64."
 _COMPILE = """\
-Compile the kernels that functions of linear algebra launch on a GPU, and keep them on disk: first
-calls take seconds otherwise. What is there already is left. Other kernels are compiled when they
-are first used."""
+Compile the kernels that functions of linear algebra launch on a GPU, those of CuPy's own included,
+and keep them on disk: first calls take seconds otherwise. What is there already is left. Other
+kernels are compiled when they are first used."""
 _EXIT = "Exit code: 0, or 1 if there is no answer, 2 for bad input."
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from mdqr._limbs.device import cupy_of
 from mdqr._limbs.exact import LOWEST, saturated, sum_of_units
+from mdqr._limbs.folds import is_any
 from mdqr._limbs.rounding_mode import require_nearest
 
 Block = Any  # numpy.ndarray | cupy.ndarray; CuPy may be absent
@@ -221,7 +222,7 @@ def narrow(block: Block, is_complex: bool, limbs: int) -> Block:
         return short
     require_nearest()
     near_tie = _near_tie(block, limbs)
-    if smallest >= _LOW - 1 and not near_tie.any():
+    if smallest >= _LOW - 1 and not is_any(near_tie):
         return short
     # No limb before the first lost one is lower; those behind it matter near a tie only.
     low = (lost < _LOW - 1)[0]
@@ -243,7 +244,7 @@ def _is_extreme(planes: Block) -> Block:
     """Return where a limb is not zero and below 2**-900, or from 2**1020 on, infinite or NaN."""
     sizes = _unsigned(planes)
     far = sizes - (_LOW - 1) >= _HIGH - _LOW  # as zeros are
-    if far.any():
+    if is_any(far):
         far &= sizes != _ZERO
     return far.any(axis=0)
 

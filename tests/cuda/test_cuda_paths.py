@@ -8,7 +8,6 @@ from emulation.kernels import EmulatedKernels
 from polynomial_systems import cyclic
 
 from mdqr._backend.cuda.runtime.device import Device
-from mdqr._backend.cuda.runtime.kernels import CupyKernels
 from mdqr._backend.cuda.series.paths import Paths as PathKernel
 from mdqr._backend.cuda.series.paths import _module
 from mdqr._backend.host.backend import backend
@@ -80,6 +79,26 @@ def test_weights_and_sets_of_the_host(kernel_folder):
         np.testing.assert_array_equal(one, other)
 
 
+def test_all_precisions_are_compiled_when_the_first_is_used():
+    """Their kernels depend on sizes of the system, and came one after the other."""
+
+    class Noted(EmulatedKernels):
+        def foresee(self, modules):
+            foreseen.extend(modules)
+
+        def launch(self, module, *given, **options):
+            launched.append(module)
+
+    kernel, foreseen, launched = PathKernel(Noted(None)), [], []
+    homotopy, x = total_degree(Problem.of(cyclic(5), None).at([]), np.random.default_rng(2))
+    assert kernel.follows_paths(homotopy.tables, 1000)
+    for p in PRECISIONS[:3]:
+        system = homotopy.within(p if p.limbs > 1 else None).tables
+        kernel.follow_paths(system, points(x, p), np.arange(2), GOAL)
+    assert len(launched) == 3
+    assert launched == foreseen
+
+
 def test_few_paths_and_large_memory_stay_on_the_host():
     kernels = EmulatedKernels(None)
     homotopy, _ = total_degree(Problem.of(cyclic(4), None).at([]), np.random.default_rng(2))
@@ -93,13 +112,10 @@ def test_few_paths_and_large_memory_stay_on_the_host():
 
 def test_expected_kernels_are_those_of_all_precisions(monkeypatch):
     """Sizes of the kernels for more limbs are known from the tables of one."""
-    expected = []
-    monkeypatch.setattr(CupyKernels, "expect_modules", lambda _, modules: expected.extend(modules))
+    expected, kernels = [], EmulatedKernels(None)
+    monkeypatch.setattr(kernels, "foresee", expected.extend)
     homotopy, _ = total_degree(Problem.of(cyclic(4), None).at([]), np.random.default_rng(2))
-    kernels = CupyKernels.__new__(CupyKernels)
-    kernels.xp = np
-    kernel = PathKernel(kernels)
-    kernel.expect_paths(homotopy.tables, [1, 2, 4])
+    PathKernel(kernels).expect_paths(homotopy.tables, [1, 2, 4])
     tables = [homotopy.tables, *(homotopy.within(p).tables for p in PRECISIONS[1:3])]
     assert expected == [_module(system, system.coefficient.shape[1]) for system in tables]
     assert len(set(expected)) == 3

@@ -11,6 +11,7 @@ from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Backend
 from mdqr._docstrings import documented
 from mdqr._limbs import planes, scaling
+from mdqr._limbs.folds import is_all
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._typing import PrecisionLike
 from mdqr.linalg._factor.backward_error import FactorErrors, FactorInfo, Given, product_errors
@@ -219,7 +220,7 @@ def _unscaled(
     backend: Backend, c: Block, roots: Block, *, is_complex: bool, upper: bool
 ) -> list[Block]:
     """Return factors of the given matrices, and whether all their diagonals are positive."""
-    is_positive = (diagonal(_real(c, is_complex))[0] > 0.0).all()
+    is_positive = is_all(diagonal(_real(c, is_complex))[0] > 0.0)
     c = backend.ldexp(c, -roots[..., None, :], is_complex=is_complex)
     return [c if upper else _adjoint(c, is_complex), is_positive]
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from mdqr._backend.blocks import to_native
 from mdqr._limbs import planes, scaling
+from mdqr._limbs.folds import is_all
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._inverse import split
@@ -277,7 +278,7 @@ class Correction:
 
     def is_enough(self) -> Block:
         """Return True if all errors are as small as a climb demands, of the batch shape."""
-        return self.reaches(ENOUGH).all(axis=(-2, -1))
+        return is_all(self.reaches(ENOUGH), (-2, -1))
 
     def found(self, good: Any) -> Corrected:
         """Return the correction; zeros are solved by zeros."""

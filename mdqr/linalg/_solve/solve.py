@@ -17,6 +17,7 @@ from mdqr._functions.comparison import isfinite, where
 from mdqr._functions.creation import asarray
 from mdqr._functions.sequences import stack
 from mdqr._limbs import planes, scaling
+from mdqr._limbs.folds import is_any
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS, Precision
 from mdqr._progress import Progress, Report, Reporter, with_report
@@ -412,7 +413,7 @@ def _scaled(backend: Backend, a: Block, b: Block, *, is_complex: bool) -> list[B
     rows = scaling.row_powers(bits)
     near, powers = backend.balance_columns(a, rows, is_complex=is_complex)
     faults[0], faults[1] = (~scaling.finite(x, is_complex) for x in (a, b))
-    faults[2] = (scaling.largest(bits, -2, 0) == 0).any()
+    faults[2] = is_any(scaling.largest(bits, -2, 0) == 0)
     return [rows, near, powers, faults]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
+from mdqr._limbs.folds import is_all, is_any
 from mdqr._precision import Precision
 from mdqr.optimize._batch.algebra import Floats, to_host
 from mdqr.optimize._model.doubles import Doubles, doubles_of
@@ -269,7 +270,7 @@ def _quotient(rows: Any, lengths: Any, steps: Floats) -> Any:
     """Return rows ``(n, B, m)`` over lengths ``(n, B)``, nearly always the steps: powers of two."""
     if isinstance(lengths, MDArray):
         limbs = lengths.limbs
-        if bool((limbs[0] == steps).all()) and not bool((limbs[1:] != 0).any()):
+        if bool(is_all(limbs[0] == steps)) and not bool(is_any(limbs[1:] != 0)):
             return _times(rows, 1.0 / steps)
     return rows / lengths[..., None]
 

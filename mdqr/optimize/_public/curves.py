@@ -10,6 +10,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import warn_of_precision
+from mdqr._limbs.folds import is_all
 from mdqr._precision import Precision
 from mdqr.linalg._shared.first_calls import expect
 from mdqr.optimize._model.doubles import Doubles, doubles_of
@@ -94,7 +95,7 @@ def fit_curves(
     x, own = _places(name, xdata, y)
     if check is not False:
         for what, value in (("xdata", x), ("ydata", y)):
-            if isinstance(value, MDArray) and not bool(mdqr.isfinite(value).all()):
+            if isinstance(value, MDArray) and not bool(is_all(mdqr.isfinite(value))):
                 raise ValueError(
                     f"{name}: `{what}` must not contain infs or NaNs; leave these observations out"
                 )

@@ -8,7 +8,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from mdqr._backend.cuda.runtime import archive, calls, cubins
+from mdqr._backend.cuda.runtime import archive, calls, cubins, examples
+from mdqr._backend.cuda.runtime.cupy_kernels import CupyCompilations
 from mdqr._backend.cuda.runtime.device import Device
 from mdqr._limbs.device import check_device
 from mdqr._progress import Reporter
@@ -24,6 +25,8 @@ def compile_kernels(
     path: Path | None = None,
 ) -> tuple[int, int]:
     """Compile what functions of linear algebra launch, and keep it on disk.
+
+    On a device of this machine, CuPy compiles kernels of its own, too.
 
     Parameters
     ----------
@@ -41,7 +44,7 @@ def compile_kernels(
     Returns
     -------
     tuple of int
-        The number of compiled modules, and of those that were on disk.
+        The numbers of compiled modules and kernels of CuPy, and of modules that were on disk.
 
     Raises
     ------
@@ -59,12 +62,17 @@ def compile_kernels(
     modules = calls.modules_for(names or known, limbs)
     made, target = _code_for(device)
     jobs = made.expect(modules, target)
-    for done, job in enumerate(jobs):
-        report("compiling", done, len(jobs))
-        job.result()
+    cupy = CupyCompilations(importlib.import_module("cupy"), made)
+    number = None if _ARCHITECTURE.fullmatch(device) else check_device(device)
+    texts = [] if number is None else examples.examples_for(names or known, limbs)
+    steps = [job.result for job in jobs]
+    steps += [future.result for future in cupy.expect(texts, number or 0)]
+    for done, finish in enumerate(steps):
+        report("compiling", done, len(steps))
+        finish()
     if path is not None:
         archive.pack(path, made, modules, target)
-    return len(jobs), len(modules) - len(jobs)
+    return len(jobs) + cupy.compiled, len(modules) - len(jobs)
 
 
 def unpack_kernels(path: Path, device: str) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from mdqr._backend.cuda.runtime.cubins import Module
 from mdqr._limbs.planes import Kind
 
 # Systems for one kernel are calls of their own.
-_SMALL = "_small"
+SMALL = "_small"
 # Macros that depend on data, and their steps.
 _DATA = {"MDQR_PIECES": 2, "MDQR_WORDS": 1}
 FILE = Path(__file__).with_suffix(".json")
@@ -30,7 +30,7 @@ def name_of(module: Module) -> str:
 def module_of(name: str) -> Module:
     """Return the module of such a name."""
     source, kind, *defines = name.split()
-    return Module(source, Kind(int(kind[:-1]), kind[-1] == "c"), tuple(defines))
+    return Module(source, kind_of(kind), tuple(defines))
 
 
 def call_of(function: str, kind: Kind) -> str:
@@ -40,6 +40,11 @@ def call_of(function: str, kind: Kind) -> str:
 
 def _name_of_kind(kind: Kind) -> str:
     return f"{kind.limbs}{'c' if kind.is_complex else 'r'}"
+
+
+def kind_of(name: str) -> Kind:
+    """Return the limbs and field of such a name."""
+    return Kind(int(name[:-1]), name[-1] == "c")
 
 
 @cache
@@ -82,14 +87,14 @@ def modules_for(names: Iterable[str], limbs: Collection[int]) -> list[Module]:
     wanted, found = set(names), dict[Module, None]()
     for call, modules in _calls().items():
         function, kind = call.split()
-        if function.removesuffix(_SMALL) in wanted and (not limbs or int(kind[:-1]) in limbs):
+        if function.removesuffix(SMALL) in wanted and (not limbs or kind_of(kind).limbs in limbs):
             found.update(dict.fromkeys(modules))
     return _with_neighbours(found)
 
 
 def functions() -> list[str]:
     """Return the names of the functions in the file."""
-    return sorted({call.split()[0].removesuffix(_SMALL) for call in _calls()})
+    return sorted({call.split()[0].removesuffix(SMALL) for call in _calls()})
 
 
 def write(used: dict[str, Iterable[Module]], file: Path = FILE) -> None:

@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdqr._backend.blocks import broadcast_shapes
-from mdqr._backend.cuda.runtime import calls
+from mdqr._backend.cuda.runtime import calls, examples
 from mdqr._backend.cuda.runtime.cubins import Cubins, Target, arch_of, library
 from mdqr._backend.cuda.runtime.cubins import Module as Module
+from mdqr._backend.cuda.runtime.cupy_kernels import CupyCompilations
 from mdqr._backend.cuda.runtime.device import GLOBAL_BLOCKS, Device, Workspace
 from mdqr._backend.cuda.runtime.graphs import Graphs
 from mdqr._backend.cuda.vendor.cublas import NUMBERS, Cublas, Numbers, cublas
@@ -145,6 +146,10 @@ class Kernels(Protocol):
         memory, address = self.scratch(blocks * words)
         return Workspace(("MDQR_GLOBAL",), blocks, left, [address, words, units], memory)
 
+    def foresee(self, modules: Sequence[Module]) -> None:
+        """Start to compile modules before they are launched, without waiting."""
+        return
+
     def multiply(self, a: Block, b: Block) -> Block:
         """Return ``a @ b`` of float64 or complex128 matrices, computed in float64."""
         ...
@@ -265,18 +270,17 @@ class CupyKernels(Kernels):
         self.xp.cuda.nvrtc.getVersion()  # loads it
         return Cubins(library())
 
+    @cached_property
+    def cupy_compilations(self) -> CupyCompilations:
+        """CuPy's compilations of its own kernels."""
+        return CupyCompilations(self.xp, self.cubins)
+
     @property
     def target(self) -> Target:
         """The target of modules for the current device."""
         capability, planned = self._device().capability, self.device.capability
         older = () if planned == capability else ("-DMDQR_CAPABILITY={}{}".format(*planned),)
         return Target(arch_of(capability, self.cubins.architectures), older)
-
-    def expect_modules(self, modules: Sequence[Module]) -> None:
-        """Start to compile modules that are not loaded, and do not wait."""
-        target, device = self.target, self.xp.cuda.runtime.getDevice()
-        missing = [one for one in modules if (one, device, target) not in self._modules]
-        self.cubins.expect(missing, target, quick=True)
 
     @property
     def launched(self) -> set[Module]:
@@ -285,10 +289,19 @@ class CupyKernels(Kernels):
 
     def expect(self, function: str, kind: Kind) -> None:
         """Start to compile what a function launches for results of `kind`, once for each device."""
-        call = function, kind, self.xp.cuda.runtime.getDevice(), self.limit
+        device = self.xp.cuda.runtime.getDevice()
+        call = function, kind, device, self.limit
         if call not in self._expected:
             self._expected.add(call)
             self.cubins.expect(calls.modules_of(function, kind), self.target, quick=True)
+            self.cupy_compilations.expect(examples.examples_of(function, kind), device)
+
+    def foresee(self, modules: Sequence[Module]) -> None:
+        """Start to compile modules, once for each device."""
+        new = (*modules, self.xp.cuda.runtime.getDevice(), self.limit)
+        if new not in self._expected:
+            self._expected.add(new)
+            self.cubins.expect(modules, self.target)
 
     @property
     def device(self) -> Device:

@@ -97,7 +97,11 @@ def _serve(library: str) -> None:
     """Do the jobs of the standard input until it ends; answer each by a line."""
     compiler = Compiler(library)
     for line in sys.stdin:
-        print(json.dumps(do(compiler, line)), flush=True)
+        said = json.dumps(do(compiler, line))
+        try:
+            print(said, flush=True)
+        except BrokenPipeError:
+            os._exit(0)  # who asked has ended
 
 
 if __name__ == "__main__":

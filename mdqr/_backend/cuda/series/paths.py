@@ -6,20 +6,15 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from mdqr._backend.cuda.runtime.kernels import (
-    CupyKernels,
-    KernelCalls,
-    Kernels,
-    Module,
-    divided,
-    fields,
-)
+from mdqr._backend.cuda.runtime.kernels import KernelCalls, Kernels, Module, divided, fields
 from mdqr._backend.protocol import PathGoal, PathPoints, PathSystem
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block, Kind
 
 # Threads of a block, and blocks a multiprocessor that share few paths among them.
 _THREADS, _BLOCKS = 32, 8
+# Limbs in which paths are followed.
+_LIMBS = (1, 2, 4)
 # Fewer paths are not worth the copies there and back.
 _LEAST_PATHS = 256
 # Points that a path knows: as `past` in mdqr/paths/arguments.hpp, and its own.
@@ -33,15 +28,18 @@ class Paths(KernelCalls):
 
     def follows_paths(self, system: PathSystem, count: int) -> bool:
         """Return True if a call for so many paths is worth while, and their memory is there."""
-        kernels = self.kernels
+        kernels, limbs = self.kernels, system.coefficient.shape[1]
         threads = _MOST_THREADS * kernels.device.multiprocessors
-        held = 8 * _rounded(_words(system, _limbs(system))) * threads
-        return count >= _LEAST_PATHS and _SHARE * held <= kernels.memory
+        held = 8 * _rounded(_words(system, limbs)) * threads
+        if count < _LEAST_PATHS or _SHARE * held > kernels.memory:
+            return False
+        # Ends of paths come in higher precisions.
+        kernels.foresee([_module(system, limbs) for limbs in _LIMBS])
+        return True
 
     def expect_paths(self, system: PathSystem, limbs: Iterable[int]) -> None:
         """Start to compile kernels for systems of this shape, and do not wait."""
-        if isinstance(self.kernels, CupyKernels):
-            self.kernels.expect_modules([_module(system, count) for count in limbs])
+        self.kernels.foresee([_module(system, count) for count in limbs])
 
     def follow_paths(
         self, system: PathSystem, points: PathPoints, which: Block, goal: PathGoal
@@ -62,7 +60,7 @@ class Paths(KernelCalls):
         )  # fmt: skip
         threads = min(_THREADS, divided(count, _BLOCKS * kernels.device.multiprocessors))
         kernels.launch(
-            _module(system, _limbs(system)), "mdqr_follow_paths", arguments,
+            _module(system, system.coefficient.shape[1]), "mdqr_follow_paths", arguments,
             grid=(divided(count, threads),), threads=threads,
         )  # fmt: skip
         for part, new in zip(points, moved, strict=True):
@@ -71,10 +69,6 @@ class Paths(KernelCalls):
 
     def _moved(self, part: Block | complex | None) -> Block:
         return self.xp.asarray(part) if isinstance(part, np.ndarray) else part
-
-
-def _limbs(system: PathSystem) -> int:
-    return system.coefficient.shape[1]
 
 
 def _words(system: PathSystem, limbs: int) -> int:
@@ -92,9 +86,8 @@ def _rounded(words: int) -> int:
 
 
 def _module(system: PathSystem, limbs: int) -> Module:
-    """Return the module for points of so many limbs."""
-    macro = f"MDQR_PATH_WORDS={_rounded(_words(system, limbs))}"
-    return Module("series/paths", Kind(limbs, False), (macro,))
+    words = _rounded(_words(system, limbs))
+    return Module("series/paths", Kind(limbs, False), (f"MDQR_PATH_WORDS={words}",))
 
 
 def _bits(*values: float) -> list[int]:

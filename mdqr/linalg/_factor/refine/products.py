@@ -16,6 +16,7 @@ from mdqr._backend.blocks import to_native
 from mdqr._backend.exact import ExactProducts
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
+from mdqr._limbs.folds import is_all
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._products.exact import product as exact
@@ -290,7 +291,7 @@ def _within(
     # A sum without terms is exact.
     lost = unit * size.max(axis=1, keepdims=True) * other.max(axis=0, keepdims=True)
     allowed = (bound * (1.0 - 2.0**-20)) * sums
-    return [xp.where(sums > 0.0, error + lost <= allowed, error == 0.0).all()]
+    return [is_all(xp.where(sums > 0.0, error + lost <= allowed, error == 0.0))]
 
 
 def limbs_for(ratio: float) -> int:
