@@ -97,6 +97,19 @@ def test_few_systems_get_more_threads(kernels, shape, rng):
         assert_as_on_host(kernels, a[:, :items], b[:, :items], Kind(4, False))
 
 
+@pytest.mark.parametrize(("items", "threads"), [(1, 512), (2, 256)])
+def test_large_systems_get_the_most_threads(kernel_folder, dtype, items, threads, rng):
+    """Neighbours share the sums of residuals, a warp has a column of the inverse."""
+    kernels = Guarded(kernel_folder)
+    kernels.device = LARGE._replace(multiprocessors=1)
+    kind, order = (Kind(4, True), 33) if dtype is complex else (Kind(8, False), 67)
+    rows = order * (1 + kind.is_complex)
+    plan = small.plan("solve", rows, rows, kernels.device, few=items == 1)
+    assert (plan.threads, plan.defines) == (threads, ("MDQR_WIDE",))
+    a, b = problem(rng, *kind, (order, order), cond=1e6, columns=1, items=items)
+    assert not assert_as_on_host(kernels, a, b, kind).any()
+
+
 SQUARES = [pytest.param(shape, marks=pytest.mark.long) for shape in ((1, 1), (18, 18))]
 
 
@@ -114,6 +127,10 @@ def test_the_largest_systems_fit(kernels):
         assert plan.shared == 0
         assert plan.words < small._MOST_WORDS
     assert small.plan("lstsq", 32, 16, LARGE, few=False).together >= 8
+    for rows, together in ((96, 2), (128, 1)):
+        plan = small.plan("solve", rows, rows, LARGE, few=False)
+        assert 0 < plan.shared <= LARGE.shared
+        assert plan.together == together
 
 
 @pytest.mark.parametrize("shape", [(6, 6), (9, 6)], ids=str)
