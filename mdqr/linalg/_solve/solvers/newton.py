@@ -91,7 +91,7 @@ def solve(problem: Problem) -> Answer | None:
 
 
 class _Form(NamedTuple):
-    """The kind of a correction, and the bits of its product and of what it leaves."""
+    """The kind of a correction, and the bits of its product and of its residual."""
 
     kind: Kind
     first: int
