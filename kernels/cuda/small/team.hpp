@@ -8,8 +8,10 @@
 // Bodies of tasks are long, and what is unrolled does not fit the instruction cache.
 #if defined(MDQR_EMULATE)
 #define MDQR_ROLLED
+#define MDQR_BY_FOUR
 #else
 #define MDQR_ROLLED _Pragma("unroll 1")
+#define MDQR_BY_FOUR _Pragma("unroll 4")
 #endif
 
 MDQR_BEGIN
@@ -109,6 +111,23 @@ struct block_team : array_choice<in_shared> {
             f(j, column_part{thread % share, share, 1});
         sync();
     }
+    // Loads that follow a store wait for it.
+    template <class T>
+    MDQR_FN static void add_multiple(column_part part, int count, const double* x, double factor,
+                                     double* y) {
+        constexpr int together = 4;
+        for (int first = part.begin; first < count; first += together * part.step) {
+            T sum[together];
+            static_for<0, together>([&](auto k) MDQR_LAMBDA {
+                const int i = first + k * part.step;
+                sum[k] = i < count ? fma(x[i], factor, y[i]) : 0.0;
+            });
+            static_for<0, together>([&](auto k) MDQR_LAMBDA {
+                if (const int i = first + k * part.step; i < count)
+                    y[i] = sum[k];
+            });
+        }
+    }
     // Counts are multiples of 8, so that warps stay together.
     template <class F> MDQR_FN void each_sum(int count, F&& f) const {
         sync();
@@ -133,7 +152,7 @@ struct block_team : array_choice<in_shared> {
     // In the order of dot_of_eight.
     template <class T> MDQR_FN double dot(const double* a, const double* b, int count) const {
         double sum = 0.0;
-        MDQR_ROLLED
+        MDQR_BY_FOUR
         for (int i = thread % 8; i < count; i += 8)
             sum = fma(a[i], b[i], sum);
         for (int mask = 4; mask > 0; mask >>= 1)

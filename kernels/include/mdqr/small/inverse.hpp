@@ -84,9 +84,7 @@ MDQR_CALL bool eliminate(Team team, double* m, int n, int stride, int* pivot, do
             if (j == k)
                 return;
             double* other = m + i64(j) * apart;
-            const T y = broadcast<T>(factor[j]);
-            for (int i = part.begin; i < stride; i += part.step)
-                store(other + i, fma(load<T>(multiplier + i), y, load<T>(other + i)));
+            team.template add_multiple<T>(part, stride, multiplier, factor[j], other);
             if (part.has(p))
                 other[p] = factor[j];
         });

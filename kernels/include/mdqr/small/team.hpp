@@ -72,6 +72,14 @@ struct one_worker {
         for (int j = 0; j < count; ++j)
             f(j, column_part{0, lanes<T>, lanes<T>});
     }
+    // y += x factor, what is `part` of `count` entries.
+    template <class T>
+    MDQR_FN static void add_multiple(column_part part, int count, const double* x, double factor,
+                                     double* y) {
+        const T by = broadcast<T>(factor);
+        for (int i = part.begin; i < count; i += part.step)
+            store(y + i, fma(load<T>(x + i), by, load<T>(y + i)));
+    }
     // Tasks f(i, share) that form sums, which several threads may share: each calls f.
     template <class F> MDQR_FN void each_sum(int count, F&& f) const {
         for (int i = 0; i < count; ++i)

@@ -126,14 +126,15 @@ def _found(refinement: Refinement) -> _Found | None:
         # Limbs that are wrong would only make integers longer.
         x = cut(x, kind.is_complex, min(kind.limbs, ceil((known + _SPARE) / LIMB)))
         sizes.append(largest(refinement.size(step)))
-    f = whole_residual(backend, refinement.b, system.a, x, kind=kind)
-    if f is None:
-        return None
     wanted = bits - known + growth
     low_kind = _kind_of(wanted + _SMALL, kind._replace(limbs=PRECISIONS[-1].limbs))
-    # Errors of products grow with the terms, and beside small entries; a step follows the first.
-    rest = wanted + log2(system.columns) + _SMALL
-    form = _Form(low_kind, *(_BITS * ceil(each / _BITS) for each in (rest - gain + _SPARE, rest)))
+    # What rounds here is as far below entries of the inverse as all of their other errors.
+    f = whole_residual(backend, refinement.b, system.a, x, kind=max(kind, low_kind))
+    if f is None:
+        return None
+    # The bits of a step count the terms of sums. A step follows the first product.
+    rest = wanted + _SMALL
+    form = _Form(low_kind, *(_BITS * ceil(each / _BITS) for each in (rest - gain, rest)))
     return _Found(x, planes.first_limbs(f, kind.is_complex, low_kind.limbs), form, sizes)
 
 
@@ -181,13 +182,12 @@ def _bounded(
     `rest` is ``f - A low`` as `unseen` has it, f a rounded residual cut to as many limbs.
     """
     size, size_of_low = refinement.size, refinement.size(low)
-    kinds = refinement.system.kind, form.kind
-    eps, own = (precision_for(kind.limbs).eps for kind in kinds)
-    # The bits that `unseen` cuts off; f is rounded and cut, the product and the rest are rounded.
+    own = precision_for(form.kind.limbs).eps
+    # The bits that `unseen` cuts off; f is rounded, and cut, the product and the rest are rounded.
     rows_of_a = refinement.a_size.max(axis=-1, keepdims=True)
     columns = size_of_low.max(axis=-2, keepdims=True)
     error = (8.0 * 2.0**-form.rest) * rows_of_a * columns + LEAST
-    error = error + (4.0 * max(eps, own)) * (size(f) + size(rest))
+    error = error + (4.0 * own) * (size(f) + size(rest))
     dx, error = refinement.inverse.correction(rest, error)
     # Of the sum, and of its rounding when x is rounded.
     error = error + 3.0 * own * (size_of_low + size(dx))
