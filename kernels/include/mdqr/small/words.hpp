@@ -224,9 +224,9 @@ MDQR_CALL void add_products(const double* a, int stride, const double* x, int co
     });
 }
 
-template <int K, class T, class Share = whole_sum>
+template <int K, class T, class Share>
 MDQR_FN void add_products_of(int digits, bool tail, const double* a, int stride, const double* x,
-                             int count, double* word, Share share = {}) {
+                             int count, double* word, Share share) {
     if constexpr (K <= most_digits) {
         if (digits != K)
             return add_products_of<K + 1, T>(digits, tail, a, stride, x, count, word, share);
