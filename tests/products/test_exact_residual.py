@@ -34,7 +34,7 @@ def test_one_rounding_of_the_exact_sum(multiple, dtype, short, rng):
         c = mdqr.asarray(a, precision=multiple) @ x
     backend = gather(c, precision=None).backend
     kind = Kind(multiple.limbs, dtype is complex)
-    found = module._by_residues(backend, c._block, a._block, x._block, kind)
+    found = module.whole_residual(backend, c._block, a._block, x._block, kind=kind)
     exact = Exact.of(c) - Exact.of(a) @ Exact.of(x)
     error = (exact - Exact.of(mdqr.MDArray._wrap(found, multiple, kind.is_complex))).moduli()
     assert error.within(2 * Fraction(multiple.eps), exact.moduli())
@@ -44,7 +44,7 @@ def test_graded_operands_are_left_to_sums(multiple, rng):
     a, x, c = drawn(multiple, float, rng)
     a = a * 2.0 ** rng.integers(-600, 0, a.shape)
     backend, kind = gather(c, precision=None).backend, Kind(multiple.limbs, False)
-    assert module._by_residues(backend, c._block, a._block, x._block, kind) is None
+    assert module.whole_residual(backend, c._block, a._block, x._block, kind=kind) is None
     found = residual(backend, c._block, a._block, x._block, kind=kind)
     wanted = backend.residual([(1, c._block)], a._block, x._block, kind=kind)
     assert (found == wanted).all()
@@ -66,8 +66,8 @@ def test_on_a_device(multiple, dtype, rng, monkeypatch):
     a, x, c = (y._block for y in drawn(multiple, dtype, rng))
     kind = Kind(multiple.limbs, dtype is complex)
     backend = gather(mdqr.ones(1, precision=multiple), precision=None).backend
-    known = module._by_residues(backend, c, a, x, kind)
+    known = module.whole_residual(backend, c, a, x, kind=kind)
     fake_device.install(monkeypatch)
     given = [fake_device.DeviceArray(y) for y in (c, a, x)]
-    found = module._by_residues(fake_device._Backend(), *given, kind)
+    found = module.whole_residual(fake_device._Backend(), *given, kind=kind)
     assert (fake_device.bare(found) == known).all()

@@ -14,7 +14,7 @@ import mdqr
 from mdqr._array.array import MDArray
 from mdqr.linalg import inv
 from mdqr.linalg._shared import tuning
-from mdqr.linalg._solve import choose
+from mdqr.linalg._solve import choose, system
 from mdqr.linalg._solve.solvers import newton, small
 from mdqr.testing import assert_close, assert_same_bits
 
@@ -49,6 +49,19 @@ def test_bounds_of_entries(steps, multiple, cond, n, rng):
     check_bounds(SimpleNamespace(x=x, info=info), exact)
     assert steps == [True]
     assert info.bound_kind == "proven"
+
+
+@pytest.mark.parametrize("bits", [32, 40])
+def test_float64_inverses_of_few_bits(steps, multiple, bits, rng, monkeypatch):
+    """Entries of any size are rounded nearly correctly, from steps that gain no more than these."""
+    find, noise = system.float_inverse, rng.standard_normal((20, 20))
+    monkeypatch.setattr(system, "float_inverse", lambda *a: find(*a) * (1 + 2.0**-bits * noise))
+    a = cases.random(20, 20, multiple, float, rng, cond=1e2)
+    x, info = inv(a, return_info=True)
+    exact = cases.rational_inverse(cases.fractions(a))
+    assert_close(x, exact, ulps=1)
+    check_bounds(SimpleNamespace(x=x, info=info), exact)
+    assert steps == [True]
 
 
 def test_complex_inverses(steps, multiple, rng):

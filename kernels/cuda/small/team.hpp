@@ -3,18 +3,28 @@
 #include "device/device.hpp"
 
 #include "mdqr/small/team.hpp"
+#include "mdqr/digits.hpp"
 
 // Bodies of tasks are long, and what is unrolled does not fit the instruction cache.
 #if defined(MDQR_EMULATE)
 #define MDQR_ROLLED
+#define MDQR_BY_FOUR
 #else
 #define MDQR_ROLLED _Pragma("unroll 1")
+#define MDQR_BY_FOUR _Pragma("unroll 4")
 #endif
 
 MDQR_BEGIN
 
 inline constexpr int warp_size = 32;
-inline constexpr int most_small_threads = 128;
+// Systems of more than 64 rows have a multiprocessor for two or themselves.
+#if defined(MDQR_WIDE)
+inline constexpr int most_small_threads = 512, small_blocks = 1;
+inline constexpr int threads_of_column = 32, threads_of_sum = 4;
+#else
+inline constexpr int most_small_threads = 128, small_blocks = 3;
+inline constexpr int threads_of_column = 8, threads_of_sum = 1;
+#endif
 #if defined(MDQR_GLOBAL)
 inline constexpr bool in_shared = false;
 #else
@@ -36,6 +46,17 @@ template <bool InShared> struct array_choice {
 };
 template <> struct array_choice<false> {
     template <class P> using array = P*;
+};
+
+// What one thread does of a sum that neighbours share.
+struct shared_sum {
+    static constexpr int step = threads_of_sum;
+    int first;
+    MDQR_FN i64 total(i64 x) const {
+        for (int mask = step / 2; mask > 0; mask >>= 1)
+            x = wrapping_add(x, bits(shuffle_xor(from_bits(x), mask)));
+        return x;
+    }
 };
 
 // Sums and maxima that all threads need are formed by every warp for itself, without a barrier.
@@ -82,14 +103,40 @@ struct block_team : array_choice<in_shared> {
             }
         }
     }
-    // Eight threads a column.
     template <class T, class F> MDQR_FN void each_column(int count, F&& f) const {
+        constexpr int share = threads_of_column;
         sync();
         MDQR_ROLLED
-        for (int j = thread / 8; j < count; j += threads / 8)
-            f(j, column_part{thread % 8, 8, 1});
+        for (int j = thread / share; j < count; j += threads / share)
+            f(j, column_part{thread % share, share, 1});
         sync();
     }
+    // Loads that follow a store wait for it.
+    template <class T>
+    MDQR_FN static void add_multiple(column_part part, int count, const double* x, double factor,
+                                     double* y) {
+        constexpr int together = 4;
+        for (int first = part.begin; first < count; first += together * part.step) {
+            T sum[together];
+            static_for<0, together>([&](auto k) MDQR_LAMBDA {
+                const int i = first + k * part.step;
+                sum[k] = i < count ? fma(x[i], factor, y[i]) : 0.0;
+            });
+            static_for<0, together>([&](auto k) MDQR_LAMBDA {
+                if (const int i = first + k * part.step; i < count)
+                    y[i] = sum[k];
+            });
+        }
+    }
+    // Counts are multiples of 8, so that warps stay together.
+    template <class F> MDQR_FN void each_sum(int count, F&& f) const {
+        sync();
+        MDQR_ROLLED
+        for (int i = thread / threads_of_sum; i < count; i += threads / threads_of_sum)
+            f(i, shared_sum{thread % threads_of_sum});
+        sync();
+    }
+    // Eight threads a column, in the order of dot_of_eight.
     template <class T, class A, class B, class F>
     MDQR_FN void each_dot(int count, int rows, A&& a, B&& b, F&& f) const {
         sync();
@@ -105,7 +152,7 @@ struct block_team : array_choice<in_shared> {
     // In the order of dot_of_eight.
     template <class T> MDQR_FN double dot(const double* a, const double* b, int count) const {
         double sum = 0.0;
-        MDQR_ROLLED
+        MDQR_BY_FOUR
         for (int i = thread % 8; i < count; i += 8)
             sum = fma(a[i], b[i], sum);
         for (int mask = 4; mask > 0; mask >>= 1)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from emulation.kernels import EmulatedKernels
 from small_cases import block_of, matrix
+from stand_ins import ONE_BLOCK
 
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.factor import small
@@ -97,6 +98,31 @@ def test_few_systems_get_more_threads(kernels, shape, rng):
         assert_as_on_host(kernels, a[:, :items], b[:, :items], Kind(4, False))
 
 
+@pytest.mark.parametrize(("items", "threads"), [(1, 512), (2, 256)])
+def test_large_systems_get_the_most_threads(kernel_folder, dtype, items, threads, rng):
+    """Neighbours share the sums of residuals, a warp has a column of the inverse.
+
+    The host has no real ones of this size: they are compared with those in global memory.
+    """
+    wide, narrow = Guarded(kernel_folder), Guarded(kernel_folder)
+    wide.device, narrow.device = LARGE._replace(multiprocessors=1), ONE_BLOCK
+    order = 33 if dtype is complex else 67
+    kind = Kind(8, dtype is complex)
+    rows = order * (1 + kind.is_complex)
+    plan = small.plan("solve", rows, rows, wide.device, few=items == 1)
+    assert (plan.threads, plan.defines) == (threads, ("MDQR_WIDE",))
+    a, b = problem(rng, *kind, (order, order), cond=1e6, columns=1, items=items)
+    if kind.is_complex:
+        assert not assert_as_on_host(wide, a, b, kind).any()
+        return
+    found, wanted = (CudaBackend(each).solve_small(a, b, kind=kind) for each in (wide, narrow))
+    assert small.plan("solve", rows, rows, ONE_BLOCK, few=items == 1).shared == 0
+    assert not found.status.any()
+    for field in found._fields:
+        if getattr(found, field) is not None:
+            assert getattr(found, field).tobytes() == getattr(wanted, field).tobytes(), field
+
+
 SQUARES = [pytest.param(shape, marks=pytest.mark.long) for shape in ((1, 1), (18, 18))]
 
 
@@ -114,6 +140,10 @@ def test_the_largest_systems_fit(kernels):
         assert plan.shared == 0
         assert plan.words < small._MOST_WORDS
     assert small.plan("lstsq", 32, 16, LARGE, few=False).together >= 8
+    for rows, together in ((96, 2), (128, 1)):
+        plan = small.plan("solve", rows, rows, LARGE, few=False)
+        assert 0 < plan.shared <= LARGE.shared
+        assert plan.together == together
 
 
 @pytest.mark.parametrize("shape", [(6, 6), (9, 6)], ids=str)

@@ -50,7 +50,7 @@ PRODUCTS = [
     ((64, 6000), (6000, 64)),
 ]
 TRIANGLES = [(32, 1), (32, 40), (40, 1), (64, 40), (96, 1), (96, 40)]
-SMALL = [9, 200]  # in shared and in global memory
+SMALL = [9, 72, 200]  # in shared memory, of more threads, and in global memory
 PANELS = [(33, 16), (2000, 16), (5, 32, 16), (100, 8)]
 
 

@@ -84,9 +84,7 @@ MDQR_CALL bool eliminate(Team team, double* m, int n, int stride, int* pivot, do
             if (j == k)
                 return;
             double* other = m + i64(j) * apart;
-            const T y = broadcast<T>(factor[j]);
-            for (int i = part.begin; i < stride; i += part.step)
-                store(other + i, fma(load<T>(multiplier + i), y, load<T>(other + i)));
+            team.template add_multiple<T>(part, stride, multiplier, factor[j], other);
             if (part.has(p))
                 other[p] = factor[j];
         });
@@ -104,16 +102,19 @@ MDQR_CALL void gather_inverse(Team team, const double* m, int n, int stride, con
     });
 }
 
-// Row sums of |fl(I - X A)| for square matrices by columns.
+// Sums of rows are formed in so many parts.
+inline constexpr int defect_parts = 8;
+
+// Row sums of |fl(I - X A)| for square matrices by columns; `part` has `defect_parts` vectors.
 template <class T, class Team>
 MDQR_CALL void defect_rows(Team team, const double* x, const double* a, int n, int stride,
-                           double* sums) {
+                           double* part, double* sums) {
     constexpr int L = lanes<T>, J = 4;
     const int apart = Team::apart(stride);
-    team.each(stride / L, [&](int g) {
+    team.each_pair(defect_parts, stride / L, [&](int p, int g) {
         T sum = broadcast<T>(0.0);
         alignas(64) double row[L];
-        for (int j = 0; j < n; j += J) {
+        for (int j = p * J; j < n; j += defect_parts * J) {
             T acc[J];
             for (int c = 0; c < J; ++c) {
                 for (int l = 0; l < L; ++l)
@@ -134,6 +135,12 @@ MDQR_CALL void defect_rows(Team team, const double* x, const double* a, int n, i
             for (int c = 0; c < J && j + c < n; ++c)
                 sum = one_sum(sum, abs(acc[c]));
         }
+        store(part + p * stride + g * L, sum);
+    });
+    team.each(stride / L, [&](int g) {
+        T sum = broadcast<T>(0.0);
+        for (int p = 0; p < defect_parts; ++p)
+            sum = one_sum(sum, load<T>(part + p * stride + g * L));
         store(sums + g * L, sum);
     });
 }

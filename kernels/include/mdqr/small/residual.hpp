@@ -104,17 +104,21 @@ template <class T, class Team> struct fixed_residual {
         const int first = t / 51, moved = last - first, wanted = words_at(power),
                   next = moved < wanted ? moved : wanted,
                   digits = a.filled < next ? a.filled : next;
-        team.each(groups, [&](int g) {
+        team.each_sum(groups, [&](int g, auto share) {
             const word_group<T> w(words, g);
-            for (int k = 0; k < first; ++k)
-                w.shift(last - k, 51);
-            w.shift(moved, t % 51);
             bool dropped = false;
-            for (int k = next + 1; k <= moved; ++k)
-                dropped |= any(w.get(k) != 0);
+            if (share.first == 0) {
+                for (int k = 0; k < first; ++k)
+                    w.shift(last - k, 51);
+                w.shift(moved, t % 51);
+                for (int k = next + 1; k <= moved; ++k)
+                    dropped |= any(w.get(k) != 0);
+            }
             add_products_of<1, T>(digits, a.filled < next,
                                   a.at + lanes_at<T>(g, i64(count) * a.built), a.built, x, count,
-                                  w.at);
+                                  w.at, share);
+            if (share.first != 0)
+                return;
             flags[g] = (dropped ? 1.0 : 0.0) + (also(g, w, next) ? 1.0 : 0.0);
             w.carry(next);
             store(value + g * L, w.value(next));

@@ -24,23 +24,20 @@ public:
         memory.take_each(stride, contraction, inverse_rows, dx, approximate, error, t1, t2, t3);
         memory.take_each(stride, row_powers, column_powers);
         memory.take_each(stride, pivot);
-        // A is done with before the sums begin.
-        small_memory factors = memory;
-        factors.take_each(square, a0);
         residual.take(memory, n);
         solution.take(memory, n);
-        used = memory.used > factors.used ? memory.used : factors.used;
+        used = memory.used;
         used_by_digits = memory.digits.used;
     }
     i64 used, used_by_digits;
 
     // Solve for every column of b; what is written does not overlap the operands.
     MDQR_FN small_outcome run(const small_operand& b, const small_operand& to, double* errors) {
-        small_outcome out = {factor(), 0, infinity()};
+        double norm = 0.0;
+        small_outcome out = {factor(norm), 0, infinity()};
         if (out.status != served)
             return out;
-        out.condition = one_prod(norm_estimate<T>(team, a0, n, stride, t1, t2),
-                                 norm_estimate<T>(team, x, n, stride, t1, t2));
+        out.condition = one_prod(norm, norm_estimate<T>(team, x, n, stride, t1, t2));
         for (int c = 0; c < b.n && out.status == served; ++c) {
             out.status = unproven;
             for (int extra = 0; extra <= 2 && out.status == unproven; extra += 2)
@@ -58,7 +55,7 @@ private:
     const small_solution shape;
     const int n, stride;
     template <class P> using array = typename Team::template array<P>;
-    array<double> a0, x; // leading limbs of A, the inverse
+    array<double> x; // the inverse
     array<double> contraction, inverse_rows, dx, approximate, error, t1, t2, t3;
     array<i64> row_powers, column_powers;
     array<int> pivot;
@@ -68,28 +65,32 @@ private:
     int bits = 0;      // of a correction
     double most = 0.0; // of `contraction`
 
-    MDQR_METHOD i64 factor() {
+    // The inverse of A0, the leading limbs of A, and nearly its norm. A0 and the factors are among
+    // digits, which come later: one matrix alone is changed in every step.
+    MDQR_METHOD i64 factor(double& norm) {
         const i64 status = equilibrate(team, a, true, row_powers, column_powers);
         if (status != served)
             return status;
-        leading_limbs<T>(team, a, row_powers, column_powers, stride, a0);
-        double* const copy = digits.at; // which come later
+        leading_limbs<T>(team, a, row_powers, column_powers, stride, x);
         const int size = n * Team::apart(stride);
-        team.each(size, [&](int i) { copy[i] = a0[i]; });
-        if (!eliminate<T>(team, a0, n, stride, pivot, t1, t2, t3))
+        double *const a0 = digits.at, *const factors = a0 + size;
+        team.each(size, [&](int i) { a0[i] = x[i]; });
+        norm = norm_estimate<T>(team, x, n, stride, t1, t2);
+        team.each(stride, [&](int j) { t2[j] = 1.0; });
+        multiply_columns<true, T>(team, x, stride, t2, n, nullptr, error);
+        if (!eliminate<T>(team, x, n, stride, pivot, t1, t2, t3))
             return singular;
-        gather_inverse(team, a0, n, stride, pivot, x);
-        team.each(size, [&](int i) { a0[i] = copy[i]; });
-        return bound_defect();
+        gather_inverse(team, x, n, stride, pivot, factors);
+        team.each(size, [&](int i) { x[i] = factors[i]; });
+        return bound_defect(a0, error);
     }
 
-    // |I - X A| <= |fl(I - X A0)| + (n + 3) u (1 + |X| |A0|), A0 the leading limbs.
-    MDQR_METHOD i64 bound_defect() {
-        defect_rows<T>(team, x, a0, n, stride, contraction);
+    // |I - X A| <= |fl(I - X A0)| + (n + 3) u (1 + |X| |A0|), of A0 with sums of its rows.
+    MDQR_METHOD i64 bound_defect(const double* a0, const double* rows_of_a0) {
+        defect_rows<T>(team, x, a0, n, stride, residual.words, contraction);
         team.each(stride, [&](int j) { t2[j] = 1.0; });
-        multiply_columns<true, T>(team, a0, stride, t2, n, nullptr, t1);
         multiply_columns<true, T>(team, x, stride, t2, n, nullptr, inverse_rows);
-        multiply_columns<true, T>(team, x, stride, t1, n, nullptr, t2);
+        multiply_columns<true, T>(team, x, stride, rows_of_a0, n, nullptr, t2);
         bits = step_bits(one_sum(largest_of(team, contraction, n),
                                  one_prod(unit_roundoff, largest_of(team, t2, n))));
         team.each(n, [&](int i) {

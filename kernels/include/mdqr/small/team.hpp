@@ -41,6 +41,12 @@ struct column_part {
     MDQR_FN bool has(int i) const { return i % step >= begin && i % step < begin + lanes; }
 };
 
+// What one thread does of a sum: terms from `first` on, and again after `step`.
+struct whole_sum {
+    static constexpr int first = 0, step = 1;
+    template <class I> MDQR_FN I total(I x) const { return x; }
+};
+
 struct one_worker {
     // What points to numbers that all threads use.
     template <class P> using array = P*;
@@ -66,7 +72,20 @@ struct one_worker {
         for (int j = 0; j < count; ++j)
             f(j, column_part{0, lanes<T>, lanes<T>});
     }
-    // The same after a dot product each: f(j, part, dot of a(j) and b(j)).
+    // y += x factor, what is `part` of `count` entries.
+    template <class T>
+    MDQR_FN static void add_multiple(column_part part, int count, const double* x, double factor,
+                                     double* y) {
+        const T by = broadcast<T>(factor);
+        for (int i = part.begin; i < count; i += part.step)
+            store(y + i, fma(load<T>(x + i), by, load<T>(y + i)));
+    }
+    // Tasks f(i, share) that form sums, which several threads may share: each calls f.
+    template <class F> MDQR_FN void each_sum(int count, F&& f) const {
+        for (int i = 0; i < count; ++i)
+            f(i, whole_sum{});
+    }
+    // Tasks of columns after a dot product each: f(j, part, dot of a(j) and b(j)).
     template <class T, class A, class B, class F>
     MDQR_FN void each_dot(int count, int rows, A&& a, B&& b, F&& f) const {
         for (int j = 0; j < count; ++j)

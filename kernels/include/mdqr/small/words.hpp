@@ -175,12 +175,17 @@ MDQR_FN i64 wrapping_add_each(i64 a, i64 b) { return wrapping_add(a, b); }
 template <class I> MDQR_FN I wrapping_add_each(I a, i64 b) { return a + b; }
 
 // word += sum of a[j] x[j], j < count, with K digits of each a[j], `stride` digits apart; without
-// Tail the last lower half is left out.
-template <int K, bool Tail, class T>
-MDQR_CALL void add_products(const double* a, int stride, const double* x, int count, double* word) {
+// Tail the last lower half is left out. The first of those who share the sum reads and writes the
+// words.
+template <int K, bool Tail, class T, class Share>
+MDQR_CALL void add_products(const double* a, int stride, const double* x, int count, double* word,
+                            Share share) {
     constexpr int S = side_by_side<T>, W = K + Tail;
     ints_t<T> w[W + 1];
-    static_for<1, W + 1>([&](auto k) MDQR_LAMBDA { w[k] = bits(load<T>(word + k * S)); });
+    static_for<1, W + 1>([&](auto k) MDQR_LAMBDA {
+        const ints_t<T> before = bits(load<T>(word + k * S));
+        w[k] = share.first == 0 ? before : before - before;
+    });
     const T c = broadcast<T>(digit_split), c2 = broadcast<T>(digit_split + digit_rest);
     auto add_term = [&](T y, auto digit_at) MDQR_LAMBDA {
         static_for<0, K>([&](auto d) MDQR_LAMBDA {
@@ -194,11 +199,13 @@ MDQR_CALL void add_products(const double* a, int stride, const double* x, int co
     if constexpr (lanes<T> == 1) {
         // Threads of a GPU wait for memory: the next digits are on their way.
         T now[K], next[K];
-        static_for<0, K>([&](auto d) MDQR_LAMBDA { next[d] = in_memory(d); });
-        for (int j = 0; j < count; ++j) {
+        a += share.first * stride * S;
+        if (share.first < count)
+            static_for<0, K>([&](auto d) MDQR_LAMBDA { next[d] = in_memory(d); });
+        for (int j = share.first; j < count; j += share.step) {
             static_for<0, K>([&](auto d) MDQR_LAMBDA { now[d] = next[d]; });
-            if (j + 1 < count) {
-                a += stride * S;
+            if (j + share.step < count) {
+                a += share.step * stride * S;
                 static_for<0, K>([&](auto d) MDQR_LAMBDA { next[d] = in_memory(d); });
             }
             add_term(x[j], [&](auto d) MDQR_LAMBDA { return now[d]; });
@@ -211,20 +218,22 @@ MDQR_CALL void add_products(const double* a, int stride, const double* x, int co
               lowers = u64(count) * u64(bits(digit_rest));
     static_for<1, W + 1>([&](auto k) MDQR_LAMBDA {
         const u64 bias = (k.value <= K ? uppers : u64(0)) + (k.value > 1 ? lowers : u64(0));
-        store(word + k * S, from_bits(wrapping_add_each(w[k], i64(u64(0) - bias))));
+        const ints_t<T> sum = share.total(w[k]);
+        if (share.first == 0)
+            store(word + k * S, from_bits(wrapping_add_each(sum, i64(u64(0) - bias))));
     });
 }
 
-template <int K, class T>
+template <int K, class T, class Share>
 MDQR_FN void add_products_of(int digits, bool tail, const double* a, int stride, const double* x,
-                             int count, double* word) {
+                             int count, double* word, Share share) {
     if constexpr (K <= most_digits) {
         if (digits != K)
-            return add_products_of<K + 1, T>(digits, tail, a, stride, x, count, word);
+            return add_products_of<K + 1, T>(digits, tail, a, stride, x, count, word, share);
         if (tail)
-            add_products<K, true, T>(a, stride, x, count, word);
+            add_products<K, true, T>(a, stride, x, count, word, share);
         else
-            add_products<K, false, T>(a, stride, x, count, word);
+            add_products<K, false, T>(a, stride, x, count, word, share);
     }
 }
 

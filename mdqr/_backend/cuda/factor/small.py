@@ -26,9 +26,10 @@ _KIND = Kind(1, False)
 _MOST_DIGITS, _WORDS = 14, 16
 _WARP = 32
 # Of the real form: up to so many a warp is enough, or even where a system has a multiprocessor for
-# itself; more take the threads of `most_small_threads`.
-_ROWS_OF_A_WARP, _ROWS_OF_FEW = 32, 16
-_MOST_THREADS = 128
+# itself; more take the threads of `most_small_threads`, of square systems of more than the last
+# number those of -DMDQR_WIDE.
+_ROWS_OF_A_WARP, _ROWS_OF_FEW, _ROWS_OF_WARPS = 32, 16, 64
+_MOST_THREADS, _WIDE_THREADS = 128, 512
 # Warps of a multiprocessor, which the registers of each kernel limit. Where its shared memory fits
 # fewer blocks than the least, all is in global memory: who waits is many.
 _WARPS_TOGETHER = {"solve": 12, "lstsq": 8}
@@ -47,6 +48,7 @@ class Plan(NamedTuple):
     shared: int  # bytes; 0 if all is in global memory
     words: int  # of global memory, a block
     together: int  # blocks of a multiprocessor
+    defines: tuple[str, ...] = ()
 
 
 def _padded(count: int) -> int:
@@ -58,7 +60,7 @@ def _solve_sizes(n: int) -> tuple[int, int]:
     rows = _padded(n)
     square = _padded(n * (rows + 1))
     sums = (2 * _WORDS + 5) * rows
-    return square + 10 * rows + _padded(rows // 2) + max(square, sums), n * rows * _MOST_DIGITS
+    return square + 10 * rows + _padded(rows // 2) + sums, n * rows * _MOST_DIGITS
 
 
 def _lstsq_sizes(m: int, n: int, *, transposes: bool) -> tuple[int, int]:
@@ -91,8 +93,11 @@ def plan(name: str, rows: int, columns: int, device: Device, *, few: bool) -> Pl
     together = _WARPS_TOGETHER[name] * _WARP // threads
     words, digits = sizes(transposes=False)
     fitting = device.shared_together // (8 * words + _RESERVED)
+    if name == "solve" and rows > _ROWS_OF_WARPS and fitting:
+        threads = _WIDE_THREADS // (1 if few else min(fitting, _LEAST_TOGETHER))
+        return Plan(threads, 8 * words, digits, _WIDE_THREADS // threads, ("MDQR_WIDE",))
     if fitting < _LEAST_TOGETHER:
-        return Plan(threads, 0, sum(sizes(transposes=True)), together)
+        return Plan(threads, 0, sum(sizes(transposes=True)), together, ("MDQR_GLOBAL",))
     return Plan(threads, 8 * words, digits, min(together, fitting))
 
 
@@ -142,7 +147,7 @@ def _launch(
     blocks = min(items, device.multiprocessors * steps.together, _MOST_WORDS // steps.words)
     _memory, address = kernels.scratch(blocks * steps.words)
     kernels.launch(
-        Module(f"small/{name}", _KIND, () if steps.shared else ("MDQR_GLOBAL",)),
+        Module(f"small/{name}", _KIND, steps.defines),
         f"mdqr_{name}_small",
         fields(
             *(matrix_view(kernels, view, is_complex) for view in (x, *views[1:])),

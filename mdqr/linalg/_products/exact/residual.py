@@ -26,14 +26,14 @@ def residual(backend: Backend, c: Block, a: Block, b: Block, *, kind: Kind) -> B
     """
     (m, k), n = map(int, a.shape[-2:]), int(b.shape[-1])
     if tuning.exact_residuals_are_faster(backend, m, k, n, kind=kind):
-        found = _by_residues(backend, c, a, b, kind)
+        found = whole_residual(backend, c, a, b, kind=kind)
         if found is not None:
             return found
     return backend.residual([(1, c)], a, b, kind=kind)
 
 
-def _by_residues(backend: Backend, c: Block, a: Block, b: Block, kind: Kind) -> Block | None:
-    """Return the residual of each matrix of a batch; None where bits would be cut off."""
+def whole_residual(backend: Backend, c: Block, a: Block, b: Block, *, kind: Kind) -> Block | None:
+    """Return ``c - a @ b`` with a rounding of each entry; None where bits would be cut off."""
     field, xp = kind.is_complex, backend.xp
     batch, m, n = matrix_shape([a, b, c], field)
     a, b, c = (planes.broadcast(x, field, (*batch, *x.shape[-2:])) for x in (a, b, c))

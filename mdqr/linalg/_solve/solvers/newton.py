@@ -22,14 +22,14 @@ from mdqr.linalg._factor.refine.products import LIMB, cut, formed, unseen
 from mdqr.linalg._inverse import split
 from mdqr.linalg._inverse.approximate_inverse import ApproximateInverse
 from mdqr.linalg._products.exact.product import is_within_range
-from mdqr.linalg._products.exact.residual import residual
+from mdqr.linalg._products.exact.residual import residual, whole_residual
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._shared.operands import precision_for, square_of
+from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._solve.answer import Answer, Part, Unknowns, unknowns
 from mdqr.linalg._solve.householder.augmented import Solution
 from mdqr.linalg._solve.problem import Problem
-from mdqr.linalg._solve.refinement import Correction, Refinement, largest
+from mdqr.linalg._solve.refinement import LEAST, Correction, Refinement, largest
 from mdqr.linalg._solve.solvers.planned import started
 from mdqr.linalg._solve.system import System
 
@@ -37,6 +37,8 @@ from mdqr.linalg._solve.system import System
 _SQUARE, _BELOW, _SPARE = 40.0, 12.0, 8.0
 # By how many bits entries may be below the largest one.
 _SMALL = 20.0
+# Bits of products are multiples of this, so that few are recorded.
+_BITS = 8
 # With fewer bits of a step the ladder takes less time.
 _LEAST_GAIN = 20.0
 
@@ -72,8 +74,9 @@ def solve(problem: Problem) -> Answer | None:
         return None
     inverse, answer = start.inverse, problem.inputs.precision
     operands = found.x, found.f, system.a, inverse.x, inverse.rate, inverse.rows
-    work = partial(_corrected, system=system, low_kind=found.low_kind, answer=answer)
-    key = "corrected inverse", kind, found.low_kind, answer
+    form = found.form
+    work = partial(_corrected, system=system, form=form, answer=answer)
+    key = "corrected inverse", kind, form, answer
     whole, bound, relative, kept, size, *words = system.backend.recorded(
         key, (*operands, system.powers, start.powers), work
     )
@@ -87,15 +90,23 @@ def solve(problem: Problem) -> Answer | None:
     return Answer(system, [part], problem.inputs, start.condition, settled=settled)
 
 
+class _Form(NamedTuple):
+    """The kind of a correction, and the bits of its product and of its residual."""
+
+    kind: Kind
+    first: int
+    rest: int
+
+
 class _Found(NamedTuple):
-    """An approximation, its residual, the kind of its correction, and the sizes of steps.
+    """An approximation, its residual, the form of its correction, and the sizes of steps.
 
     The residual has the limbs of the correction.
     """
 
     x: Block
     f: Block
-    low_kind: Kind
+    form: _Form
     sizes: list[Block]
 
 
@@ -115,11 +126,16 @@ def _found(refinement: Refinement) -> _Found | None:
         # Limbs that are wrong would only make integers longer.
         x = cut(x, kind.is_complex, min(kind.limbs, ceil((known + _SPARE) / LIMB)))
         sizes.append(largest(refinement.size(step)))
-    f = residual(backend, refinement.b, system.a, x, kind=kind)
-    # Rounding errors of the correction grow with the terms, and beside small entries.
-    wanted = bits - known + growth + log2(system.columns) + _SMALL
-    low_kind = _kind_of(wanted, kind._replace(limbs=PRECISIONS[-1].limbs))
-    return _Found(x, planes.first_limbs(f, kind.is_complex, low_kind.limbs), low_kind, sizes)
+    wanted = bits - known + growth
+    low_kind = _kind_of(wanted + _SMALL, kind._replace(limbs=PRECISIONS[-1].limbs))
+    # What rounds here is as far below entries of the inverse as all of their other errors.
+    f = whole_residual(backend, refinement.b, system.a, x, kind=max(kind, low_kind))
+    if f is None:
+        return None
+    # The bits of a step count the terms of sums. A step follows the first product.
+    rest = wanted + _SMALL
+    form = _Form(low_kind, *(_BITS * ceil(each / _BITS) for each in (rest - gain, rest)))
+    return _Found(x, planes.first_limbs(f, kind.is_complex, low_kind.limbs), form, sizes)
 
 
 def _corrected(
@@ -134,23 +150,22 @@ def _corrected(
     columns: Block,
     *,
     system: System,
-    low_kind: Kind,
+    form: _Form,
     answer: Precision,
 ) -> list[Block]:
     """Return x with a correction, rounded, its bounds, and whether it has all digits.
 
     Then follow the size of the correction, and words for `is_within_range`.
     """
-    kind, field = system.kind, system.kind.is_complex
+    kind, field, low_kind = system.kind, system.kind.is_complex, form.kind
     near = System(system.caller, backend, kind, a, Checks(ignore=True), a, powers)
     one = Kind(1, field)
     known = ApproximateInverse(backend, one, True, inverse, rate, rows, rate, np.ones(()))
     half = 0.5 * one.identity(backend.xp, a.shape[-2:])
     refinement = Refinement.of(near, known, half)
-    low, first = unseen(backend, x, _squared(backend, f, low_kind), kind=low_kind)
-    left = planes.first_limbs(a, field, low_kind.limbs)
-    rest, second = unseen(backend, left, low, c=f, kind=low_kind)
-    dx, error, good = _bounded(refinement, x, f, low, rest, low_kind)
+    low, first = unseen(backend, x, _squared(backend, f, low_kind), kind=low_kind, bits=form.first)
+    rest, second = unseen(backend, a, low, c=f, kind=low_kind, bits=form.rest)
+    dx, error, good = _bounded(refinement, x, f, low, rest, form)
     low = backend.binary("add", low, dx, kind=low_kind)
     x = planes.widen(x, field, kind.limbs)
     part = Part(x, x, columns, Solution(x, x, x, [], low), error)
@@ -160,24 +175,24 @@ def _corrected(
 
 
 def _bounded(
-    refinement: Refinement, x: Block, f: Block, low: Block, rest: Block, low_kind: Kind
+    refinement: Refinement, x: Block, f: Block, low: Block, rest: Block, form: _Form
 ) -> tuple[Block, Block, Block]:
     """Return the change of a correction, bounds of its errors, and whether these will do.
 
-    `rest` is ``f - A low`` in the limbs of the correction, as `formed` has it.
+    `rest` is ``f - A low`` as `unseen` has it, f a rounded residual cut to as many limbs.
     """
-    limbs, kind = low_kind.limbs, refinement.system.kind
-    eps, own = (precision_for(count).eps for count in (kind.limbs, limbs))
-    error = refinement.products(x, refinement.b_size, square_of(eps)) + eps * refinement.size(f)
-    # The bits that `formed` cuts off.
+    size, size_of_low = refinement.size, refinement.size(low)
+    own = precision_for(form.kind.limbs).eps
+    # The bits that `unseen` cuts off; f is rounded, and cut, the product and the rest are rounded.
     rows_of_a = refinement.a_size.max(axis=-1, keepdims=True)
-    columns = refinement.size(low).max(axis=-2, keepdims=True)
-    error = error + (8.0 * own) * rows_of_a * columns
-    correction = Correction(refinement, limbs, refinement.size(x), f, error, None, low)
-    dx, error = correction.bounded(rest)
+    columns = size_of_low.max(axis=-2, keepdims=True)
+    error = (8.0 * 2.0**-form.rest) * rows_of_a * columns + LEAST
+    error = error + (4.0 * own) * (size(f) + size(rest))
+    dx, error = refinement.inverse.correction(rest, error)
     # Of the sum, and of its rounding when x is rounded.
-    correction.error = error + 3.0 * own * (refinement.size(low) + refinement.size(dx))
-    return dx, correction.error, correction.is_enough()
+    error = error + 3.0 * own * (size_of_low + size(dx))
+    correction = Correction(refinement, form.kind.limbs, size(x), f, error, None, low, error)
+    return dx, error, correction.is_enough()
 
 
 def _cubed(known: float) -> float:
