@@ -192,6 +192,22 @@ def refined_factors_are_faster(backend: Backend, order: int, *, kind: Kind) -> b
     return kind.limbs > 1 and order >= _REFINED_FACTORS[backend.name]
 
 
+# Rows of the blocks of Cholesky factors, by the most limbs, and the least order of a matrix whose
+# factor takes less time by blocks than by sweeps of all of it.
+# `python -m benchmarks gpu-middle --only factors`.
+_BLOCKS_OF_ROWS: dict[str, tuple[tuple[float, int, float], ...]] = {
+    "cpu": ((inf, 1024, inf),),
+    "cuda": ((2, 1024, 8192), (4, 1024, 3072), (inf, 1024, 2048)),
+}
+
+
+def block_of_rows(backend: Backend, order: int, *, kind: Kind) -> int:
+    """Return the rows of blocks of a Cholesky factor, all of them where blocks take longer."""
+    rows = _BLOCKS_OF_ROWS[backend.name]
+    width, least = next((width, n) for most, width, n in rows if kind.limbs <= most)
+    return width if order >= least else order
+
+
 # The least order of a matrix whose float64 inverse takes less time by mdqr's inverses of L and U
 # than by the library. `python -m benchmarks gpu-middle --only solve`.
 _FACTORED_INVERSES = {"cpu": inf, "cuda": 96}

@@ -17,6 +17,7 @@ from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._factor.refine import blocks
 from mdqr.linalg._factor.refine.course import Change, Factors, factors_of
 from mdqr.linalg._factor.refine.pace import Digits
 from mdqr.linalg._factor.refine.products import (
@@ -26,6 +27,7 @@ from mdqr.linalg._factor.refine.products import (
     block_of,
     eps_of,
     held,
+    is_within,
     square_of_norm,
     times,
     unseen,
@@ -34,11 +36,14 @@ from mdqr.linalg._factor.refine.products import (
 from mdqr.linalg._products.exact.parts import Shape
 from mdqr.linalg._products.exact.plan import MOST_TERMS
 from mdqr.linalg._products.exact.product import is_within_range
+from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import fetch
 
 _U = 2.0**-53
 # The most of ``I - X R``.
 _MOST_STALE = 0.25
+# Factors by blocks are looked at so often, each time but the first after a correction.
+_MOST_CHECKS = 3
 # Squares below the range of doubles are lost.
 _LOST = 2.0**-500
 
@@ -66,10 +71,38 @@ def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Block | None
     n = int(a.shape[-1])
     if n > MOST_TERMS:
         return None
+    width = tuning.block_of_rows(backend, n, kind=kind)
     with np.errstate(all="ignore"):
+        if width < n:
+            return _by_blocks(backend, a, kind, bound, width)
         sweeps = Sweeps.of(backend, a, kind, 0)
         found = factors_of(backend, sweeps, bound, min(bound, (n + 8) * eps_of(kind)))
     return None if found is None else found[0]
+
+
+def _by_blocks(backend: Backend, a: Block, kind: Kind, bound: float, width: int) -> Block | None:
+    """Return `factor` by blocks of so many rows, with a correction where it takes one."""
+    c = blocks.factor(backend, a, kind, width, head_of(kind, width))
+    return None if c is None else proven(backend, a, c, kind, bound)
+
+
+def head_of(kind: Kind, width: int) -> blocks.FindHead:
+    """Return the function that factors blocks on the diagonal."""
+    bound = (1.5 * width + 160) * eps_of(kind)
+    return partial(factor, kind=kind, bound=bound)
+
+
+def proven(backend: Backend, a: Block, c: Block, kind: Kind, bound: float) -> Block | None:
+    """Return a factor, corrected if need be, within a bound; see `factor`."""
+    bits = bits_of_entries(kind)
+    sweeps = Sweeps(backend, kind, a, None, None, runs=0)
+    for _ in range(_MOST_CHECKS):
+        rest = sweeps.difference((c,), Digits(bits, kind))
+        if is_within(backend, rest, bound, kind=kind, bits=bits, shape=sweeps.shape):
+            return c
+        sweeps = Sweeps.near(backend, a, c, kind, runs=0)
+        (c,) = sweeps.corrected((c,), sweeps.change(rest).changes)
+    return None
 
 
 class Changed(NamedTuple):
@@ -84,6 +117,7 @@ class Sweeps:
     """Sweeps for one positive definite matrix, `gram`, of which the upper triangle counts.
 
     It is a sum of so many `runs` of terms, each with rounding errors; of none if it is given.
+    Differences alone need neither a `first` factor nor its `inverse`.
     """
 
     def __init__(
@@ -91,8 +125,8 @@ class Sweeps:
         backend: Backend,
         kind: Kind,
         gram: Block,
-        first: Block,
-        inverse: Block,
+        first: Block | None,
+        inverse: Block | None,
         runs: int,
     ) -> None:
         self.backend, self.kind, self.gram = backend, kind, gram
@@ -111,6 +145,12 @@ class Sweeps:
         # Products take finite numbers.
         finite = xp.where(xp.isfinite(r), r, 0.0)
         return cls(backend, kind, gram, finite, backend.invert_triangle(r), runs)
+
+    @classmethod
+    def near(cls, backend: Backend, gram: Block, c: Block, kind: Kind, runs: int) -> Sweeps:
+        """Return sweeps for a factor that is known."""
+        first = held(backend, c, Kind(1, kind.is_complex))
+        return cls(backend, kind, gram, first, backend.invert_triangle(first), runs)
 
     @property
     def operands(self) -> list[Block]:
