@@ -201,11 +201,14 @@ _BLOCKS_OF_ROWS: dict[str, tuple[tuple[float, int, float], ...]] = {
 }
 
 
-def block_of_rows(backend: Backend, order: int, *, kind: Kind) -> int:
-    """Return the rows of blocks of a Cholesky factor, all of them where blocks take longer."""
+def block_of_rows(backend: Backend, order: int, *, kind: Kind, shared: bool = False) -> int:
+    """Return the rows of blocks of a Cholesky factor, all of them where blocks take longer.
+
+    Blocks that are `shared` by several devices are as large.
+    """
     rows = _BLOCKS_OF_ROWS[backend.name]
     width, least = next((width, n) for most, width, n in rows if kind.limbs <= most)
-    return width if order >= least else order
+    return width if shared or order >= least else order
 
 
 # The least order of a matrix whose float64 inverse takes less time by mdqr's inverses of L and U

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._backend.blocks import to_native
+from mdqr._backend.places import Here
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
@@ -21,13 +22,13 @@ from mdqr.linalg._factor.refine import blocks
 from mdqr.linalg._factor.refine.course import Change, Factors, factors_of
 from mdqr.linalg._factor.refine.pace import Digits
 from mdqr.linalg._factor.refine.products import (
+    ENTRIES,
     Difference,
     Patterns,
     bits_of_entries,
     block_of,
     eps_of,
     held,
-    is_within,
     square_of_norm,
     times,
     unseen,
@@ -42,8 +43,6 @@ from mdqr.linalg._shared.checks import fetch
 _U = 2.0**-53
 # The most of ``I - X R``.
 _MOST_STALE = 0.25
-# Factors by blocks are looked at so often, each time but the first after a correction.
-_MOST_CHECKS = 3
 # Squares below the range of doubles are lost.
 _LOST = 2.0**-500
 
@@ -81,28 +80,21 @@ def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Block | None
 
 
 def _by_blocks(backend: Backend, a: Block, kind: Kind, bound: float, width: int) -> Block | None:
-    """Return `factor` by blocks of so many rows, with a correction where it takes one."""
-    c = blocks.factor(backend, a, kind, width, head_of(kind, width))
-    return None if c is None else proven(backend, a, c, kind, bound)
+    """Return `factor` by blocks of so many rows."""
+    a = planes.first_limbs(a, kind.is_complex, kind.limbs)
+    task = task_of(kind, int(a.shape[-1]), width, bound)
+    found = blocks.factor(task, [Here(backend)], [a])
+    return None if found is None else found[0]
 
 
-def head_of(kind: Kind, width: int) -> blocks.FindHead:
-    """Return the function that factors blocks on the diagonal."""
-    bound = (1.5 * width + 160) * eps_of(kind)
-    return partial(factor, kind=kind, bound=bound)
+def task_of(kind: Kind, order: int, width: int, bound: float) -> blocks.Task:
+    """Return the task of a factor by blocks that are factored as smaller matrices are."""
+    most = (1.5 * width + 160) * eps_of(kind)
 
+    def find(backend: Backend, a: Block, first: int) -> Block | None:
+        return factor(backend, a, kind, most)
 
-def proven(backend: Backend, a: Block, c: Block, kind: Kind, bound: float) -> Block | None:
-    """Return a factor, corrected if need be, within a bound; see `factor`."""
-    bits = bits_of_entries(kind)
-    sweeps = Sweeps(backend, kind, a, None, None, runs=0)
-    for _ in range(_MOST_CHECKS):
-        rest = sweeps.difference((c,), Digits(bits, kind))
-        if is_within(backend, rest, bound, kind=kind, bits=bits, shape=sweeps.shape):
-            return c
-        sweeps = Sweeps.near(backend, a, c, kind, runs=0)
-        (c,) = sweeps.corrected((c,), sweeps.change(rest).changes)
-    return None
+    return blocks.Task(kind, order, width, find, most, bound)
 
 
 class Changed(NamedTuple):
@@ -117,7 +109,6 @@ class Sweeps:
     """Sweeps for one positive definite matrix, `gram`, of which the upper triangle counts.
 
     It is a sum of so many `runs` of terms, each with rounding errors; of none if it is given.
-    Differences alone need neither a `first` factor nor its `inverse`.
     """
 
     def __init__(
@@ -125,8 +116,8 @@ class Sweeps:
         backend: Backend,
         kind: Kind,
         gram: Block,
-        first: Block | None,
-        inverse: Block | None,
+        first: Block,
+        inverse: Block,
         runs: int,
     ) -> None:
         self.backend, self.kind, self.gram = backend, kind, gram
@@ -136,6 +127,8 @@ class Sweeps:
         # Of products of float64 matrices and of products of all bits, by the sums of moduli.
         self.unit = 4.0 * (self.order + 20) * (4 if kind.is_complex else 1) * _U
         self.fine = (3.5 + 2.0 * runs) * 3.5 * eps_of(kind)
+        # And by those of entries.
+        self.entries = 0.0
 
     @classmethod
     def of(cls, backend: Backend, gram: Block, kind: Kind, runs: int) -> Sweeps:
@@ -151,6 +144,24 @@ class Sweeps:
         """Return sweeps for a factor that is known."""
         first = held(backend, c, Kind(1, kind.is_complex))
         return cls(backend, kind, gram, first, backend.invert_triangle(first), runs)
+
+    def count_entries(self) -> None:
+        """Bound errors of E and of a Gram matrix of one run by their entries; it is waited for.
+
+        Both were formed of the bits of `bits_of_entries`, and rounded: each entry loses eps, E that
+        of ``R^H R``, and what cuts of bits change.
+        """
+        backend, real, eps = self.backend, Kind(1, False), eps_of(self.kind)
+        sizes = abs(held(backend, self.gram, self.low))
+        upper, patterns = abs(self.inverse), Patterns.of(backend, self.order, False)
+        sizes = with_adjoint(backend, patterns.half_upper(backend, sizes, real), real)
+        found = times(backend, sizes, upper, kind=real, shape="triangular")
+        found = times(backend, upper.T, found, kind=real, shape="cholesky")
+        square = backend.xp.zeros(1)
+        square_of_norm(backend, found, real, square[0, ...])
+        # Of the upper part.
+        self.entries = 4.0 * eps * (2.0 * float(fetch(square)[0][0])) ** 0.5
+        self.fine = 4.0 * eps * 2.0**-ENTRIES
 
     @property
     def operands(self) -> list[Block]:
@@ -213,7 +224,7 @@ class Sweeps:
         if not (stale <= _MOST_STALE and wide <= 2.0 * r * r):
             return inf
         rounding = self.unit * x * x * e + self.fine * x * x * (r * r + 2.0 * wide)
-        return (f + rounding) / (1.0 - stale) ** 2
+        return (f + rounding + self.entries) / (1.0 - stale) ** 2
 
     def corrected(self, factors: Factors, changes: Factors) -> Factors:
         """Return R with a correction to first order."""
