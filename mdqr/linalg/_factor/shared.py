@@ -64,8 +64,8 @@ class _Spread:
         block, kind, n = inputs.blocks[0], inputs.kind, inputs.shape(0)[-1]
         self._block, self._kind, self._upper, self._places = block, kind, upper, places
         self._home = place_of(block)
-        width = tuning.block_of_rows(places[0].backend, n, kind=kind, shared=True)
-        self.task = refine.task_of(kind, n, width, (1.5 * n + 160) * inputs.work.eps)
+        width = tuning.cholesky_block(places[0].backend, n, kind=kind, shared=True)
+        self.task = refine.task_of(kind, n, width)
         sizes = abs(diagonal(block[0] if kind.is_complex else block)[0])
         exponents = scaling.exponents_of(sizes.view(np.int64))
         (self._roots,) = (-(x >> 1) for x in fetch(exponents))

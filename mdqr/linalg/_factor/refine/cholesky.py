@@ -70,7 +70,7 @@ def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Block | None
     n = int(a.shape[-1])
     if n > MOST_TERMS:
         return None
-    width = tuning.block_of_rows(backend, n, kind=kind)
+    width = tuning.cholesky_block(backend, n, kind=kind)
     with np.errstate(all="ignore"):
         if width < n:
             return _by_blocks(backend, a, kind, bound, width)
@@ -82,19 +82,21 @@ def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Block | None
 def _by_blocks(backend: Backend, a: Block, kind: Kind, bound: float, width: int) -> Block | None:
     """Return `factor` by blocks of so many rows."""
     a = planes.first_limbs(a, kind.is_complex, kind.limbs)
-    task = task_of(kind, int(a.shape[-1]), width, bound)
+    task = task_of(kind, int(a.shape[-1]), width)._replace(bound=bound)
     found = blocks.factor(task, [Here(backend)], [a])
     return None if found is None else found[0]
 
 
-def task_of(kind: Kind, order: int, width: int, bound: float) -> blocks.Task:
+def task_of(kind: Kind, order: int, width: int) -> blocks.Task:
     """Return the task of a factor by blocks that are factored as smaller matrices are."""
-    most = (1.5 * width + 160) * eps_of(kind)
+
+    def bound(n: int) -> float:
+        return (1.5 * n + 160) * eps_of(kind)
 
     def find(backend: Backend, a: Block, first: int) -> Block | None:
-        return factor(backend, a, kind, most)
+        return factor(backend, a, kind, bound(int(a.shape[-1])))
 
-    return blocks.Task(kind, order, width, find, most, bound)
+    return blocks.Task(kind, order, width, find, bound, bound(order))
 
 
 class Changed(NamedTuple):

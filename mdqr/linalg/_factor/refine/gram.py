@@ -126,7 +126,7 @@ def _start(
 ) -> tuple[Block, Sweeps]:
     """Return the factor of a large matrix, or if so asked of any, else that of float64; sweeps."""
     n = int(gram.shape[-1])
-    if at_once or tuning.block_of_rows(backend, n, kind=wide) < n:
+    if at_once or tuning.cholesky_block(backend, n, kind=wide) < n:
         c = cholesky.factor(backend, gram, wide, (1.5 * n + 160) * eps_of(wide))
         if c is not None:
             return c, Sweeps.near(backend, gram, c, wide, runs=runs)
