@@ -1,7 +1,7 @@
 """Devices that take turns in one piece of work of one thread.
 
-Work of a place is begun in its context; GPUs do it one after the other, each in its own order, and
-none waits for another but for what it takes from it.
+Work of a place is begun in its context; each GPU does it in its own order, and waits for another
+only where it takes a block from it.
 """
 
 from __future__ import annotations

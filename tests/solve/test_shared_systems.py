@@ -9,7 +9,7 @@ import pytest
 import mdqr
 from mdqr._limbs.planes import Kind
 from mdqr.linalg import solve
-from mdqr.linalg._solve import shared
+from mdqr.linalg._solve.solvers import shared
 
 TWO = ["cpu", "cpu"]
 

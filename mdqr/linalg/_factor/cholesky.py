@@ -14,9 +14,9 @@ from mdqr._docstrings import documented
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._typing import PrecisionLike
-from mdqr.linalg._factor import shared
 from mdqr.linalg._factor.backward_error import FactorErrors, FactorInfo, Given, product_errors
 from mdqr.linalg._factor.refine import cholesky as refine
+from mdqr.linalg._factor.refine import shared
 from mdqr.linalg._factor.solution_bounds import (
     Errors,
     Factor,
@@ -117,7 +117,7 @@ def cholesky(
     numpy.linalg.LinAlgError
         If an entry of the triangle is not finite, or a matrix is not positive definite to working
         precision; with the first leading minor that is not positive. With `devices`, also if the
-        bound below cannot be shown, as for conditions beyond some 1e12.
+        bound below cannot be shown, as for conditions beyond about 1e30.
     MemoryError
         If memory for the factors cannot be allocated; the message gives the requested size.
 
@@ -159,7 +159,7 @@ def cholesky(
 
 
 def _by_rows(inputs: Inputs) -> Callable[[Backend, Block, int], Block]:
-    """Return the function that factors blocks on the diagonal where sweeps do not serve."""
+    """Return the function that factors blocks on the diagonal that sweeps do not."""
     kind = inputs.kind
 
     def found(backend: Backend, a: Block, first: int) -> Block:

@@ -1,4 +1,4 @@
-"""Names of devices that share in the work of a call."""
+"""Names of devices that share in a call."""
 
 from __future__ import annotations
 

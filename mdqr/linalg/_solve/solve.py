@@ -35,14 +35,13 @@ from mdqr.linalg._shared.operands import (
     memory_guard,
     square_order,
 )
-from mdqr.linalg._solve import shared
 from mdqr.linalg._solve.answer import Answer
 from mdqr.linalg._solve.choose import check_method, choose
 from mdqr.linalg._solve.data_error import NAMES
 from mdqr.linalg._solve.info import Data, info_of, warn_if_undetermined
 from mdqr.linalg._solve.problem import Decisive, Problem, as_columns
 from mdqr.linalg._solve.ranks.decision import require_regular
-from mdqr.linalg._solve.solvers import small
+from mdqr.linalg._solve.solvers import shared, small
 from mdqr.linalg._solve.system import System, raise_for_zero_column
 from mdqr.linalg._spectral.norms import MATRIX_ORDERS, norm
 from mdqr.linalg._spectral.rank import near_one
@@ -139,7 +138,7 @@ def solve(
     numpy.linalg.LinAlgError
         If an operand is not finite, a column of `a` is zero or depends on the others, a
         component of the solution is beyond the largest double, or `method` is "refine", or
-        `verified` or `devices` asked for, and that does not serve: devices take conditions to some
+        `verified` or `devices` asked for, and that does not serve: devices take conditions to about
         1e10.
     MemoryError
         If memory for the factorisation cannot be allocated; the message gives the requested size.

@@ -1,10 +1,10 @@
 """Cholesky factors by blocks of rows, each of which is found by exact products of those above it.
 
-What is left of a block of rows, ``A_kj - sum C_ik^H C_ij``, is one product: entries are rounded
+The remainder of a block of rows, ``A_kj - sum C_ik^H C_ij``, is one product: entries are rounded
 once. The block on the diagonal is factored by sweeps, and its inverse, of all bits, leads to the
 rest of the rows. Together that is ``n^3 / 6`` products of numbers, where sweeps of the whole matrix
-form as many each time. What the rest of the rows leaves of its equations is one more product of a
-block, and shows that errors of entries are within their bound.
+form as many each time. Residuals of the equations of the rest are one more product of a block, and
+show that errors of entries are within their bound.
 
 Block columns may be on several devices, and have the same limbs on any number of them.
 """
@@ -93,14 +93,14 @@ class _Share:
         return slice(start, self._stop)
 
     def rest(self, rows: slice, above: Block, columns: slice) -> Block:
-        """Return what the rows above leave of a block of rows, in some columns."""
+        """Return the remainder of a block of rows below others, in some columns."""
         a, there = self.a[..., rows, columns], self.c[..., : rows.start, columns]
         found = rest_of(self.backend, a, above, there, self._form)
         self.words += found.words
         return found.block
 
     def finish(self, rows: slice, above: Block, head: Head, rest: Block, columns: slice) -> None:
-        """Set a block of rows in some columns from what is left of it, and look at its errors."""
+        """Set a block of rows in some columns from its remainder, and look at its errors."""
         if columns.start < columns.stop:
             found = rows_of(self.backend, head, rest, self._form)
             self._set(rows, above, head, found, columns)

@@ -150,8 +150,8 @@ class Sweeps:
     def count_entries(self) -> None:
         """Bound errors of E and of a Gram matrix of one run by their entries; it is waited for.
 
-        Both were formed of the bits of `bits_of_entries`, and rounded: each entry loses eps, E that
-        of ``R^H R``, and what cuts of bits change.
+        Both were formed of the bits of `bits_of_entries`, and rounded: each entry loses eps, in E
+        also eps of ``R^H R``, besides the bits that are cut off.
         """
         backend, real, eps = self.backend, Kind(1, False), eps_of(self.kind)
         sizes = abs(held(backend, self.gram, self.low))

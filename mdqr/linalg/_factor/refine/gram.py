@@ -65,7 +65,7 @@ def factor(
     -------
     Block or None
         R with a positive diagonal, ``norm(a_j - Q r_j) <= 20 n eps norm(a_j)`` for an orthonormal
-        Q; None where that cannot be shown, as beyond a condition of 1e6, or of some 100 in od.
+        Q; None where that cannot be shown, as beyond a condition of 1e6, or 100 in od.
     """
     m, wide = int(a.shape[-2]), wide_kind(kind)
     if wide == kind and m > MOST_TERMS:
@@ -82,7 +82,7 @@ def factor(
 
 
 def wide_kind(kind: Kind) -> Kind:
-    """Return the kind of the Gram matrix for R of a kind: twice the limbs, if there are as many."""
+    """Return the kind of the Gram matrix for R of a kind: twice the limbs, at most eight."""
     return Kind(min(2 * kind.limbs, PRECISIONS[-1].limbs), kind.is_complex)
 
 
@@ -124,7 +124,7 @@ def factor_of(
 def _start(
     backend: Backend, gram: Block, wide: Kind, runs: int, *, at_once: bool
 ) -> tuple[Block, Sweeps]:
-    """Return the factor of a large matrix, or if so asked of any, else that of float64; sweeps."""
+    """Return a factor of all bits of a large matrix or `at_once`, else of float64, and sweeps."""
     n = int(gram.shape[-1])
     if at_once or tuning.cholesky_block(backend, n, kind=wide) < n:
         c = cholesky.factor(backend, gram, wide, (1.5 * n + 160) * eps_of(wide))

@@ -63,7 +63,7 @@ class Made(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows of a factor, bounds of what they leave of their equations, and words of products."""
+    """Rows of a factor, bounds of the residuals of their equations, and words of products."""
 
     block: Block
     left: Block
@@ -90,8 +90,12 @@ def _inverted(backend: Backend, c: Block, kind: Kind) -> list[Block]:
         more: dict[str, Any] = {"kind": high, "shape": "triangles", "c": patterns.one}
         bits = min(_STEP * ceil((after + _SPARE) / _STEP), most)
         g, _ = unseen(backend, left, right, bits=bits, **more)
-        parts = (held(backend, y, half) for y in (patterns.upper(backend, g), x))
-        change = block_of(times(backend, *parts, kind=half, shape="triangles"), half)
+        parts = [held(backend, y, half) for y in (patterns.upper(backend, g), x)]
+        if half.limbs == 1:
+            change = block_of(times(backend, *parts, kind=half, shape="triangles"), half)
+        else:
+            # Without a wait, as all that is recorded.
+            change, _ = unseen(backend, *parts, kind=half, shape="triangles")
         x = backend.binary("add", x, patterns.upper(backend, change), kind=high)
         known = after
     near = held(backend, x, low)
@@ -109,12 +113,12 @@ def _kind_of(bits: int, most: Kind) -> Kind:
 
 
 def _rounding(terms: int, is_complex: bool) -> float:
-    """Return the error of sums of products of float64, relative to those of moduli."""
+    """Return the error of sums of products of float64, relative to sums of moduli."""
     return (terms + 8) * (4 if is_complex else 1) * _U
 
 
 def rest_of(backend: Backend, a: Block, above: Block, columns: Block, form: Form) -> Made:
-    """Return what rows above leave of a block of rows, ``a - above^T columns``."""
+    """Return the remainder of a block of rows, ``a - above^T columns``."""
     if 0 in (above.shape[-2], columns.shape[-1]):
         return Made(planes.widen(a, form.kind.is_complex, form.kind.limbs), ())
     return _product(backend, above, columns, form, c=a)
@@ -131,9 +135,9 @@ def _product(backend: Backend, x: Block, y: Block, form: Form, c: Block | None =
 
 
 def rows_of(backend: Backend, head: Head, rest: Block, form: Form) -> Rows:
-    """Return rows of the factor from what is left of them.
+    """Return rows of the factor from their remainder.
 
-    A product with the inverse loses the condition of H; what it leaves corrects it in float64.
+    A product with the inverse loses the condition of H; its residual corrects it in float64.
     """
     xp, (kind, _, conj) = backend.xp, form
     field, low = kind.is_complex, Kind(1, kind.is_complex)
@@ -160,7 +164,7 @@ def within(
     backend : Backend
         Where the kernels run.
     left : Block
-        Moduli of what the last equations leave.
+        Moduli of the residuals of the last equations.
     pairs : sequence of tuple of Block
         Float64 or complex128 factors of products whose sum the block is.
     kind : Kind

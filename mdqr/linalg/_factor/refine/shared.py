@@ -29,8 +29,8 @@ def factor(
 ) -> Block:
     """Return the factor of one matrix on the device that has it; see `cholesky`.
 
-    Blocks on the diagonal that sweeps do not factor are left to `by_rows`, whose errors are within
-    ``(1.5 k + 160) eps`` for those of order k.
+    `by_rows` factors blocks on the diagonal that sweeps do not, of order k with errors within
+    ``(1.5 k + 160) eps``.
     """
     names = checked(function, devices)
     block, kind, shape = inputs.blocks[0], inputs.kind, inputs.shape(0)

@@ -2,7 +2,7 @@
 
 Residuals and steps are vectors: rows of both are formed where these lie, and are brought together
 on the device that has the right-hand sides. Of order ``n^3`` are L and U of float64, on the first
-device, and their inverses, X and what it leaves, ``I - X A``, by rows on all of them.
+device, their inverses, each on a device, and X and ``I - X A``, by rows on all of them.
 """
 
 from __future__ import annotations
@@ -141,17 +141,16 @@ class SharedMatrix:
         self._x: list[Block] = []
 
     def invert(self) -> Measured:
-        """Find X, and what it leaves; places are waited for."""
+        """Find X, and measure ``I - X A``; places are waited for."""
         first, field = self.places[0], self.kind.is_complex
         with first.here():
             packed, _, order = first.backend.lu_floats(self._floats[0])
-            left, right = first.backend.invert_factors(packed)
+        lower_home, left, right = self._inverted(packed)
         found = []
         for part, place, a in zip(self.parts, self.places, self._floats, strict=True):
             # Rows of the inverse of U have no terms before their own.
-            lower, upper, columns = (
-                place.take(x, first) for x in (left[part.start :], right[part, part.start :], order)
-            )
+            lower = place.take(left[part.start :], lower_home)
+            upper, columns = (place.take(x, first) for x in (right[part, part.start :], order))
             with place.here():
                 x = place.backend.xp.empty_like(a[part])
                 x[:, columns] = split.multiplied(place.backend, upper, lower)
@@ -166,6 +165,22 @@ class SharedMatrix:
             numbers = fetch(rows.max(), seen.max(), rounding.max())
         rate, largest, lost = map(float, numbers)
         return Measured(rate, largest, lost, rows, float(norm) * self._norm())
+
+    def _inverted(self, packed: Block) -> tuple[Place, Block, Block]:
+        """Return the place of the inverse of L, it, and the inverse of U on the first place."""
+        first, other = self.places[0], self.places[min(1, len(self.places) - 1)]
+        if other is first:
+            with first.here():
+                return first, *first.backend.invert_factors(packed)
+        with first.here():
+            lower = first.backend.xp.tril(packed, -1).T
+            planes.diagonal(lower)[...] = 1.0
+            upper = first.backend.xp.triu(packed)
+        given = other.take(lower, first)
+        with other.here():
+            left = other.backend.invert_triangle(given).T
+        with first.here():
+            return other, left, first.backend.invert_triangle(upper)
 
     def _norm(self) -> float:
         """Estimate the 2-norm of X from below."""
