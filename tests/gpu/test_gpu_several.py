@@ -140,7 +140,7 @@ def small_blocks(monkeypatch):
 
 @pytest.mark.parametrize("n", [129, 500])
 def test_blocks_on_one_device_are_within_their_bounds(small_blocks, multiple, dtype, n, rng):
-    """Three times: the first two calls are not recorded. Errors are proven apart from the factors."""
+    """Three times: the first calls are not recorded. Errors are proven apart from the factors."""
     options = {"precision": multiple, "dtype": dtype, "rng": rng, "device": cases.DEVICE}
     x = mdqr.random.normal((n, n), **options)
     a = x.H @ x
