@@ -241,7 +241,8 @@ def lu_factor(
     reference in LU decomposition with partial pivoting, 1997). A zero on the diagonal of U is
     there for singular matrices; rounding errors hide most of these. On a GPU a square matrix of
     order 384 or more gets the factors and pivots of float64, corrected by exact products until
-    every entry is within that bound; where one is not, columns are eliminated as elsewhere.
+    every entry is within that bound, large ones by blocks; where one is not, columns are eliminated
+    as elsewhere.
 
     Examples
     --------

@@ -65,7 +65,7 @@ def factor(
     -------
     Block or None
         R with a positive diagonal, ``norm(a_j - Q r_j) <= 20 n eps norm(a_j)`` for an orthonormal
-        Q; None where that cannot be shown, as beyond a condition of 1e6, or 100 in od.
+        Q; None where that cannot be shown, as beyond a condition of 1e6, or 30 in od.
     """
     m, wide = int(a.shape[-2]), wide_kind(kind)
     if wide == kind and m > MOST_TERMS:
