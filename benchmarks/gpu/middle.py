@@ -8,8 +8,8 @@ from typing import Any
 
 from benchmarks.common.rows import FASTER, Row
 from benchmarks.common.runner import Benchmark, Options
-from benchmarks.common.timing import cupy, milliseconds
-from benchmarks.gpu.arrays import MULTIPLE, free
+from benchmarks.common.timing import cupy, free, milliseconds
+from benchmarks.gpu.arrays import MULTIPLE
 from mdqr.linalg import cholesky, eigh, inv, lstsq, lu_factor, qr, solve, svd
 
 # Milliseconds in dd, qd and od.

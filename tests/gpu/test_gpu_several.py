@@ -155,19 +155,25 @@ def test_blocks_on_one_device_are_within_their_bounds(small_blocks, multiple, dt
         assert info.error_bound <= (1.5 * n + 160) * multiple.eps * size
 
 
-def test_factors_have_the_limbs_of_one_device(count, small_blocks, multiple, dtype, rng):
+def test_factors_are_those_of_one_device(count, small_blocks, multiple, dtype, rng):
+    """Real ones limb by limb; sweeps of complex ones may take other float64 sums when recorded."""
     x = mdqr.random.normal((600, 500), precision=multiple, dtype=dtype, rng=rng)
     a, names = x.H @ x, [f"cuda:{i}" for i in range(count)]
     there = a.to_device("cuda:0")
+
+    def accept(found, known):
+        if dtype is float:
+            assert mdqr.array_equal(found, known)
+        size = abs(known.to_numpy()).max()
+        assert abs((found - known).to_numpy()).max() <= 1000 * multiple.eps * size
+
     for upper in (False, True):
         known = linalg.cholesky(there, upper=upper)
         for devices in (names, names[::-1], names[:1], names * 2):
             found = linalg.cholesky(there, upper=upper, devices=devices)
             assert found.device == "cuda:0"
-            assert mdqr.array_equal(found, known)
-        assert mdqr.array_equal(
-            linalg.cholesky(a, upper=upper, devices=names), known.to_device("cpu")
-        )
+            accept(found, known)
+        accept(linalg.cholesky(a, upper=upper, devices=names), known.to_device("cpu"))
     bad = there.copy()
     bad[300, 300] = -1
     with pytest.raises(mdqr.linalg.LinAlgError, match="minor of order 301 is not positive"):
