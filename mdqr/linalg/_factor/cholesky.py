@@ -98,7 +98,8 @@ def cholesky(
     devices : sequence of str, optional
         GPUs that share in the factor of one matrix, as ``["cuda:0", "cuda:1"]``. Each has some
         block columns alone, so that all of them may hold what one could not: `a` may then be in
-        host memory. The factor is where `a` is. Its limbs do not depend on the number of devices.
+        host memory. The factor is where `a` is, and within its bound; only sums of float64 products
+        may change its last digits with the devices.
 
     Returns
     -------
