@@ -198,11 +198,11 @@ def refined_factors_are_faster(backend: Backend, order: int, *, kind: Kind) -> b
 _Blocks = tuple[tuple[float, int, float], ...]
 _CHOLESKY_BLOCKS: dict[str, _Blocks] = {
     "cpu": ((inf, 1024, inf),),
-    "cuda": ((2, 1024, 4096), (inf, 512, 2048)),
+    "cuda": ((2, 1024, 4096), (4, 512, 3072), (inf, 512, 2048)),
 }
 _LU_BLOCKS: dict[str, _Blocks] = {
     "cpu": ((inf, 1024, inf),),
-    "cuda": ((2, 1024, inf), (inf, 1024, 3072)),
+    "cuda": ((2, 1024, inf), (4, 1024, 3072), (inf, 512, 3072)),
 }
 
 

@@ -34,6 +34,8 @@ _MOST_SWEEPS = 40
 _GAIN = 2.0**-12
 # Further sweeps are not worth their time.
 _ENOUGH = 2.0
+# So many times as many rows as columns without wider numbers: bounds rarely serve others.
+_TALL = 8
 # The most of ``norm(S)``; the bound above ends there.
 _MOST_LEFT = 0.25
 
@@ -67,8 +69,8 @@ def factor(
         R with a positive diagonal, ``norm(a_j - Q r_j) <= 20 n eps norm(a_j)`` for an orthonormal
         Q; None where that cannot be shown, as beyond a condition of 1e6, or 30 in od.
     """
-    m, wide = int(a.shape[-2]), wide_kind(kind)
-    if wide == kind and m > MOST_TERMS:
+    (m, n), wide = map(int, a.shape[-2:]), wide_kind(kind)
+    if wide == kind and not _TALL * n <= m <= MOST_TERMS:
         return None
     more: dict[str, Any] = {"kind": wide, "conj_a": True, "shape": "gram"}
     if wide == kind:
