@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from benchmarks.common.rows import Row
+from benchmarks.common.rows import FASTER, Row
 from benchmarks.common.runner import Benchmark, Options
-from benchmarks.common.timing import cupy, milliseconds
+from benchmarks.common.timing import cupy, free, milliseconds
 from benchmarks.gpu.arrays import MULTIPLE
 from mdqr.linalg import cholesky, eigh, inv, lstsq, lu_factor, qr, solve, svd
 
@@ -105,6 +105,27 @@ def triangles(options: Options) -> Iterator[Row]:
         yield from rows("qr", "qr", size, partial(qr, a), None, None, repeats)
 
 
+def several(options: Options) -> Iterator[Row]:
+    """Systems and Cholesky factors of float64 data on one GPU and on all of the machine."""
+    count, n = cupy().cuda.runtime.getDeviceCount(), 2048 if options.quick else 16384
+    names = [f"cuda:{i}" for i in range(count)]
+    a, b = normal(n, n), normal(n, seed=4)
+    g = a @ a.T / n + cupy().eye(n)
+    for p in MULTIPLE:
+        for what, call in (
+            ("solve", partial(solve, a, b, precision=p)),
+            ("cholesky", partial(cholesky, g, precision=p)),
+        ):
+            times = []
+            for devices in (None, names[:1], names):
+                who = "mdqr" if devices is None else f"mdqr, devices={len(devices)}"
+                times.append(milliseconds(partial(call, devices=devices), 2))
+                yield Row("several", what, who, p.name, f"{n}", times[-1], "ms")
+                free()
+            aim, gain = {2: 1.8, 4: 3.4}.get(count), times[0] / times[-1]
+            yield Row("several", what, f"one / {count}", p.name, f"{n}", gain, FASTER, aim)
+
+
 def spectra(options: Options) -> Iterator[Row]:
     """Singular values and eigenvalues with vectors, of float64 data."""
     xp = cupy()
@@ -134,7 +155,9 @@ BENCHMARKS = {
             "triangles": triangles,
             "factors": factors,
             "spectra": spectra,
+            "several": several,
         },
         gpu=True,
+        further=("several",),
     )
 }

@@ -15,7 +15,7 @@ from mdqr._progress import Reporter
 from mdqr._typing import PrecisionLike
 from mdqr.distributed._checkpoint import opened as opened_folder
 from mdqr.distributed._devices.comm import Ranks
-from mdqr.distributed._devices.engine import OnDevices, checked, first_of, spread
+from mdqr.distributed._devices.engine import OnDevices, first_of, spread
 from mdqr.distributed._engines import Engine, engine_for, folded
 from mdqr.distributed._refinement import Problem
 from mdqr.distributed._rows import (
@@ -30,6 +30,7 @@ from mdqr.distributed._rows import (
 )
 from mdqr.distributed._sums import AddSums, ChunkSums, Errors, Sums
 from mdqr.distributed._tree import finished, tasks
+from mdqr.linalg._shared.devices import checked
 from mdqr.linalg._shared.operands import on_host
 from mdqr.linalg._shared.pairs import Pair
 

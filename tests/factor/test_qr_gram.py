@@ -59,7 +59,7 @@ def test_acceptance(multiple, dtype, shape, rng, monkeypatch):
 
 @pytest.mark.parametrize("cond", [1e1, 1e4, 1e7, 1e9, 1e14])
 def test_conditions(multiple, dtype, cond, rng, monkeypatch):
-    """Beyond what the certificate takes, and in od, sweeps with Q serve."""
+    """Beyond what the certificate takes, in od the square of the condition, sweeps have Q, too."""
     seen = told(monkeypatch)
     a = cases.random(40, 13, multiple, dtype, rng, cond=cond)
     r = qr(a, "r", method="refine")
@@ -124,6 +124,36 @@ def test_bounds_are_above_what_each_sweep_leaves(multiple, dtype, cond, rng):
         ratios.append(exact / left)
         (r,) = sweeps.corrected((r,), found.changes)
     assert max(ratios) > 2.0**-4
+
+
+@pytest.mark.parametrize("shape", [(100, 12), (8, 1)], ids=str)
+def test_octo_doubles_of_moderate_conditions(dtype, shape, rng, monkeypatch):
+    a = mdqr.random.normal(shape, precision=mdqr.od, dtype=dtype, rng=rng)
+    seen = told(monkeypatch)
+    accept(a, qr(a, "r", method="refine"))
+    assert seen == [True]
+    # Sums in runs are rounded several times.
+    monkeypatch.setattr(gram, "MOST_TERMS", shape[0] - 1)
+    assert mdqr.linalg.norm(qr(a, "r", method="refine")) > 0
+    assert seen == [True, False]
+
+
+@pytest.mark.parametrize("cond", [1e1, 1e3])
+def test_bounds_of_octo_doubles_count_entries(dtype, cond, rng):
+    """The Gram matrix is rounded to od; what that changes is within the bound."""
+    a = cases.random(96, 12, mdqr.od, dtype, rng, cond=cond)
+    inputs, kind = gather(a, precision=None, trimmed=False), Kind(8, dtype is complex)
+    backend = inputs.backend
+    scaled, _ = backend.balance_columns(a._block, None, is_complex=kind.is_complex)
+    options = {"kind": kind, "conj_a": True, "shape": "gram"}
+    options["bits"] = products.bits_of_entries(kind)
+    whole = products.formed(backend, scaled.swapaxes(-1, -2), scaled, **options)
+    r, sweeps = gram._start(backend, whole, kind, 1, at_once=True)
+    sweeps.count_entries()
+    left = sweeps.bound(sweeps.changed(r))
+    held = mdqr.MDArray._wrap(r, mdqr.od, kind.is_complex)
+    assert left_of_exact(inputs.wrap(scaled), held) <= left <= 2.0 * sweeps.entries
+    assert (gram.factor(backend, scaled, kind=kind) is not None) == (left <= 20 * 12 * mdqr.od.eps)
 
 
 def test_terms_in_runs(monkeypatch, dtype, rng):

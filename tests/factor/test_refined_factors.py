@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
-
 import fake_device
 import linalg_cases as cases
 import numpy as np
 import pytest
-from exact_matrices import Exact
+from factor_cases import accept_cholesky, accept_lu, definite
 
 import mdqr
 from mdqr._array.array import MDArray
@@ -40,37 +37,6 @@ def served(monkeypatch):
     for module in (by_rows, by_columns):
         monkeypatch.setattr(module.refine, "factor", watched(module.refine.factor))
     return answers
-
-
-def definite(n, precision, dtype, rng, cond=100):
-    """Return a Hermitian matrix of this condition, and of full limbs."""
-    a = cases.random(n, n, precision, dtype, rng, cond=cond**0.5)
-    return a.H @ a
-
-
-def accept_cholesky(a):
-    c, n = cholesky(a, upper=True), a.shape[0]
-    right, factor = Exact.of(c), 1.5 * n + 160
-    # The diagonal is taken as real, and the upper triangle for the whole matrix.
-    whole = mdqr.triu(a) + mdqr.triu(a, 1).H
-    error = (Exact.of(whole) - right.H @ right).moduli()
-    assert error.within(Fraction(factor * c.precision.eps), right.H.moduli() @ right.moduli())
-    assert (mdqr.diagonal(c).real > 0).all()
-    assert not np.tril(c.to_numpy(), -1).any()
-
-
-def accept_lu(a):
-    lu, piv = lu_factor(a)
-    n, order = len(a), list(range(len(a)))
-    for i, place in enumerate(piv.tolist()):
-        order[i], order[place] = order[place], order[i]
-    lower = mdqr.tril(lu, -1) + mdqr.eye(n, precision=a.precision)
-    left, right = Exact.of(lower), Exact.of(mdqr.triu(lu))
-    error = (Exact.of(a[order]) - left @ right).moduli()
-    factor = n + 8 * math.log2(max(n, 2)) + 56
-    assert error.within(Fraction(factor * a.precision.eps), left.moduli() @ right.moduli())
-    # A pivot has the largest sum of moduli of its parts.
-    assert abs(lower.to_numpy()).max() <= (2**0.5 if a.is_complex else 1.0) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("cond", [1e1, 1e6])

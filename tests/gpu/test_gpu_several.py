@@ -14,8 +14,10 @@ import pytest
 
 import mdqr
 from mdqr import distributed as md
+from mdqr import linalg
 from mdqr.distributed._rows import Chunk, form_of
 from mdqr.distributed._tree import check_of
+from mdqr.linalg._shared import tuning
 
 pytestmark = pytest.mark.gpu
 
@@ -126,3 +128,70 @@ def test_ranks_by_nccl_give_the_limbs_of_one_process(on_two, count, tmp_path):
         *found, message = pickle.loads(Path(tmp_path / f"rank-{i}").read_bytes())
         require_same(found, on_two)
         assert f"rank {count - 1}: chunk 0: the entry in row 3, column 4 of a" in message
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Let a matrix of order 500 have four blocks, and float64 factors."""
+    for table in (tuning._CHOLESKY_BLOCKS, tuning._LU_BLOCKS):
+        monkeypatch.setitem(table, "cuda", ((np.inf, 128, 1),))
+    monkeypatch.setitem(tuning._REFINED_FACTORS, "cuda", 64)
+
+
+@pytest.mark.parametrize("n", [129, 500])
+def test_blocks_on_one_device_are_within_their_bounds(small_blocks, multiple, dtype, n, rng):
+    """Three times: the first calls are not recorded. Errors are proven apart from the factors."""
+    options = {"precision": multiple, "dtype": dtype, "rng": rng, "device": cases.DEVICE}
+    x = mdqr.random.normal((n, n), **options)
+    a = x.H @ x
+    for _ in range(3):
+        factors = linalg.lu_factor(x)
+        lower, upper = (abs(y.to_numpy()) for y in (mdqr.tril(factors.lu, -1), factors.lu))
+        size = np.linalg.norm((lower + np.eye(n)) @ np.triu(upper))
+        bound = (n + 8 * np.log2(n) + 56) * multiple.eps
+        assert factors.info.error_bound <= bound * size
+        c, info = linalg.cholesky(a, upper=True, return_info=True)
+        size = np.linalg.norm(abs(c.to_numpy()).T @ abs(c.to_numpy()))
+        assert info.error_bound <= (1.5 * n + 160) * multiple.eps * size
+
+
+def test_factors_are_those_of_one_device(count, small_blocks, multiple, dtype, rng):
+    """Real ones limb by limb; sweeps of complex ones may take other float64 sums when recorded."""
+    x = mdqr.random.normal((600, 500), precision=multiple, dtype=dtype, rng=rng)
+    a, names = x.H @ x, [f"cuda:{i}" for i in range(count)]
+    there = a.to_device("cuda:0")
+
+    def accept(found, known):
+        if dtype is float:
+            assert mdqr.array_equal(found, known)
+        size = abs(known.to_numpy()).max()
+        assert abs((found - known).to_numpy()).max() <= 1000 * multiple.eps * size
+
+    for upper in (False, True):
+        known = linalg.cholesky(there, upper=upper)
+        for devices in (names, names[::-1], names[:1], names * 2):
+            found = linalg.cholesky(there, upper=upper, devices=devices)
+            assert found.device == "cuda:0"
+            accept(found, known)
+        accept(linalg.cholesky(a, upper=upper, devices=names), known.to_device("cpu"))
+    bad = there.copy()
+    bad[300, 300] = -1
+    with pytest.raises(mdqr.linalg.LinAlgError, match="minor of order 301 is not positive"):
+        linalg.cholesky(bad, devices=names)
+
+
+def test_systems_have_the_solutions_of_one_device(count, multiple, dtype, rng):
+    a, b = (
+        mdqr.random.normal(shape, precision=multiple, dtype=dtype, rng=rng)
+        for shape in ((500, 500), (500, 3))
+    )
+    names, there = [f"cuda:{i}" for i in range(count)], (a.to_device("cuda"), b.to_device("cuda"))
+    known, one = linalg.solve(*there, return_info=True)
+    for devices in (names, names[::-1], names[:1]):
+        x, info = linalg.solve(*there, devices=devices, return_info=True)
+        assert (info.digits >= multiple.digits - 1).all()
+        error = abs((x - known).to_numpy())
+        assert (error <= info.error_bound + one.error_bound).all()
+        x = linalg.solve(a, b, devices=devices)
+        assert x.device == "cpu"
+        assert (abs((x - known.to_device("cpu")).to_numpy()) <= 2.0 * one.error_bound).all()

@@ -57,6 +57,12 @@ LAYER = {name: level for level, row in enumerate(LAYERS.split("\n")) for name in
 
 # What a function imports, and why it cannot stand at the head.
 LATER = {
+    "mdqr._backend.places": {
+        "mdqr._backend.cuda.runtime.places": "CUDA is loaded for the first array on a GPU"
+    },
+    "mdqr._backend.cuda.runtime.places": {
+        "mdqr._backend.cuda.backend": "the backend has parts that import its runtime"
+    },
     "mdqr": {"mdqr.linalg": "it is loaded when it is asked for"},
     "mdqr._array.protocols": {
         "mdqr.array_api._namespace": "it is loaded when it is asked for",
@@ -116,6 +122,8 @@ MOST_MODULES = 15
 
 FEWEST_LINES = 40
 SMALLER_FILES = {
+    "mdqr/_backend/places.py": "the protocol of devices, and the host as one",
+    "mdqr/linalg/_shared/devices.py": "names that chunks and single matrices take",
     "mdqr/__main__.py": "python -m mdqr",
     "mdqr/pandas/_dtype.py": "a class that a registry of pandas takes",
     "mdqr/_io/html.py": "tables of notebooks",

@@ -11,7 +11,6 @@ from importlib import import_module
 from typing import Any
 
 from mdqr._array.array import MDArray
-from mdqr._errors import shown
 from mdqr._limbs.device import check_device, device_of
 from mdqr.distributed._rows import Source, opened
 
@@ -66,23 +65,6 @@ def wait() -> None:
 def _worker(device: str, number: int) -> ThreadPoolExecutor:
     """Return a thread for a device; it stays, as its plans and memory do."""
     return ThreadPoolExecutor(1, thread_name_prefix=f"mdqr-{device}-{number}")
-
-
-def checked(function: str, devices: Any) -> list[str]:
-    """Return the names of devices.
-
-    Raises
-    ------
-    TypeError, ValueError, ImportError
-        If these are none.
-    """
-    if isinstance(devices, str) or not isinstance(devices, Sequence) or not devices:
-        raise TypeError(
-            f'{function}: devices must be a sequence of names, as ["cuda:0", "cuda:1"]; got '
-            f"{shown(devices)}"
-        )
-    numbers = [check_device(name) for name in devices]
-    return ["cpu" if number is None else f"cuda:{number}" for number in numbers]
 
 
 def first_of(devices: Sequence[str]) -> AbstractContextManager[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal, NoReturn, overload
 
@@ -16,6 +17,7 @@ from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._typing import PrecisionLike
 from mdqr.linalg._factor.backward_error import FactorErrors, FactorInfo, Given, product_errors
 from mdqr.linalg._factor.refine import cholesky as refine
+from mdqr.linalg._factor.refine import shared
 from mdqr.linalg._factor.solution_bounds import (
     Errors,
     Factor,
@@ -26,7 +28,7 @@ from mdqr.linalg._factor.solution_bounds import (
 from mdqr.linalg._factor.substitution import solve_triangular
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared import tuning
-from mdqr.linalg._shared.checks import Checks, first_true, of_batch, raise_nonfinite
+from mdqr.linalg._shared.checks import Checks, fetch, first_true, of_batch, raise_nonfinite
 from mdqr.linalg._shared.hints import takes_hints
 from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import (
@@ -39,6 +41,7 @@ from mdqr.linalg._shared.operands import (
     square_order,
 )
 
+_ADVICE = "lu_factor and solve take such matrices"
 # Rows that are found one by one; more are halved, so that most work is in products.
 _PANEL = 16
 # Of products that are symmetric, so many rows are computed with what lies below the diagonal.
@@ -53,6 +56,7 @@ def cholesky(
     upper: bool = False,
     return_info: Literal[False] = False,
     precision: PrecisionLike | None = None,
+    devices: Sequence[str] | None = None,
 ) -> MDArray: ...
 
 
@@ -64,6 +68,7 @@ def cholesky(
     upper: bool = False,
     return_info: Literal[True],
     precision: PrecisionLike | None = None,
+    devices: Sequence[str] | None = None,
 ) -> tuple[MDArray, FactorInfo]: ...
 
 
@@ -75,6 +80,7 @@ def cholesky(
     upper: bool = False,
     return_info: bool = False,
     precision: PrecisionLike | None = None,
+    devices: Sequence[str] | None = None,
 ) -> MDArray | tuple[MDArray, FactorInfo]:
     """Return Cholesky factors of Hermitian positive definite matrices; as `numpy.linalg.cholesky`.
 
@@ -90,6 +96,11 @@ def cholesky(
         Whether to return a proven bound of ``A - C^H C``, too.
     precision : Precision or str, optional
         The precision of the factors; by default the precision of `a`.
+    devices : sequence of str, optional
+        GPUs that share in the factor of one matrix, as ``["cuda:0", "cuda:1"]``. Each has some
+        block columns alone, so that all of them may hold what one could not: `a` may then be in
+        host memory. The factor is where `a` is, and within its bound; only sums of float64 products
+        may change its last digits with the devices.
 
     Returns
     -------
@@ -100,11 +111,15 @@ def cholesky(
 
     Raises
     ------
+    TypeError
+        If `devices` is not a sequence of names.
     ValueError
-        If `a` is not square.
+        If `a` is not square; with `devices`, if it is a batch or of precision d, or one of them
+        does not exist.
     numpy.linalg.LinAlgError
         If an entry of the triangle is not finite, or a matrix is not positive definite to working
-        precision; with the first leading minor that is not positive.
+        precision; with the first leading minor that is not positive. With `devices`, also if the
+        bound below cannot be shown, as for conditions beyond about 1e30.
     MemoryError
         If memory for the factors cannot be allocated; the message gives the requested size.
 
@@ -119,7 +134,8 @@ def cholesky(
     below the smallest doubles. Rows are halved until few remain, so that products take most of the
     time. Rows and columns are scaled by powers of two before, which changes no bit. A matrix within
     ``n eps`` of the diagonal of a singular one may count as either. On a GPU a matrix of order 384
-    or more gets the factor of float64, corrected as in `lu_factor`.
+    or more gets the factor of float64, corrected as in `lu_factor`; of large ones, and of all with
+    `devices`, so do blocks on the diagonal, whose inverses lead to the rest of their rows.
 
     Examples
     --------
@@ -131,14 +147,32 @@ def cholesky(
     inputs = gather(a, precision=precision)
     n = square_order("cholesky", "a", inputs.shape(0))
     with memory_guard("cholesky", inputs, 4 * n * n, "take fewer rows"):
-        advice = "lu_factor and solve take such matrices"
-        c = inputs.wrap(checked_factor("cholesky", "a", inputs, upper=upper, advice=advice))
+        if devices is None:
+            c = checked_factor("cholesky", "a", inputs, upper=upper, advice=_ADVICE)
+        else:
+            c = shared.factor("cholesky", inputs, devices, upper=upper, by_rows=_by_rows(inputs))
+        c = inputs.wrap(c)
     if not return_info:
         return c
     given = Given.of(a, inputs._replace(blocks=[_hermitian(inputs, upper)]))
     left, right = (c.mT.conj(), c) if upper else (c, c.mT.conj())
     errors = partial(_errors, given, left, right)
     return c, FactorInfo(inputs.precision, errors)
+
+
+def _by_rows(inputs: Inputs) -> Callable[[Backend, Block, int], Block]:
+    """Return the function that factors blocks on the diagonal that sweeps do not."""
+    kind = inputs.kind
+
+    def found(backend: Backend, a: Block, first: int) -> Block:
+        c = factor(backend, a, kind)
+        (is_positive,) = fetch(diagonal(_real(c, kind.is_complex))[0] > 0.0)
+        if not is_positive.all():
+            column = first + int(is_positive.argmin())
+            _raise_for_minor("cholesky: the matrix", inputs, column, _ADVICE)
+        return c
+
+    return found
 
 
 def _hermitian(inputs: Inputs, upper: bool) -> Block:
@@ -171,11 +205,7 @@ def checked_factor(
     def raise_for_minor() -> NoReturn:
         *batch, column = first_true(~(diagonal(_real(c, field))[0] > 0.0))
         what = "the matrix" if function == "cholesky" else name
-        raise np.linalg.LinAlgError(
-            f"{function}: {what}{of_batch(tuple(batch))} is not positive definite to "
-            f"{inputs.work.bits} bits: its leading minor of order {column + 1} is not positive; "
-            + advice
-        )
+        _raise_for_minor(f"{function}: {what}{of_batch(tuple(batch))}", inputs, column, advice)
 
     flags: dict[str, Any] = {"is_complex": field, "upper": upper}
     key = "Cholesky", field, upper
@@ -189,6 +219,13 @@ def checked_factor(
     checks.require(is_positive, raise_for_minor)
     checks.settle()
     return found
+
+
+def _raise_for_minor(what: str, inputs: Inputs, column: int, advice: str) -> NoReturn:
+    raise np.linalg.LinAlgError(
+        f"{what} is not positive definite to {inputs.work.bits} bits: its leading minor of order "
+        f"{column + 1} is not positive; {advice}"
+    )
 
 
 def _read(block: Block, upper: bool) -> Block:

@@ -23,6 +23,7 @@ from mdqr.linalg._factor.backward_error import (
     product_errors,
 )
 from mdqr.linalg._factor.refine import lu as refine
+from mdqr.linalg._factor.refine.lu import error_of
 from mdqr.linalg._factor.solution_bounds import (
     Errors,
     Factor,
@@ -130,11 +131,6 @@ def _refined(backend: Backend, a: Block, kind: Kind) -> refine.Factored | None:
     if found is None:
         return None
     return refine.Factored(found.lu[..., None, :, :], found.swaps[None])
-
-
-def error_of(n: int) -> float:
-    """Return the bound of ``abs(P A - L U)``, in eps ``abs(L) abs(U)``."""
-    return n + 8 * math.log2(max(n, 2)) + 56
 
 
 def _eliminate(known: Pivoted, first: int, last: int, report: Reporter | None) -> None:
@@ -245,7 +241,8 @@ def lu_factor(
     reference in LU decomposition with partial pivoting, 1997). A zero on the diagonal of U is
     there for singular matrices; rounding errors hide most of these. On a GPU a square matrix of
     order 384 or more gets the factors and pivots of float64, corrected by exact products until
-    every entry is within that bound; where one is not, columns are eliminated as elsewhere.
+    every entry is within that bound, large ones by blocks; where one is not, columns are eliminated
+    as elsewhere.
 
     Examples
     --------

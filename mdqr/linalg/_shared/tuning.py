@@ -192,6 +192,39 @@ def refined_factors_are_faster(backend: Backend, order: int, *, kind: Kind) -> b
     return kind.limbs > 1 and order >= _REFINED_FACTORS[backend.name]
 
 
+# Rows of the blocks of Cholesky factors, and of those of L and U, by the most limbs, and the least
+# order of a matrix that takes less time by blocks than by sweeps of all of it.
+# `python -m benchmarks gpu-middle --only factors`.
+_Blocks = tuple[tuple[float, int, float], ...]
+_CHOLESKY_BLOCKS: dict[str, _Blocks] = {
+    "cpu": ((inf, 1024, inf),),
+    "cuda": ((2, 1024, 4096), (4, 512, 3072), (inf, 512, 2048)),
+}
+_LU_BLOCKS: dict[str, _Blocks] = {
+    "cpu": ((inf, 1024, inf),),
+    "cuda": ((2, 1024, inf), (4, 1024, 3072), (inf, 512, 3072)),
+}
+
+
+def cholesky_block(backend: Backend, order: int, *, kind: Kind, shared: bool = False) -> int:
+    """Return the rows of blocks of a Cholesky factor, all of them where blocks take longer.
+
+    Blocks that are `shared` by several devices are as large.
+    """
+    width, least = _blocks(_CHOLESKY_BLOCKS[backend.name], kind)
+    return width if shared or order >= least else order
+
+
+def lu_block(backend: Backend, order: int, *, kind: Kind) -> int:
+    """Return the rows of blocks of L and U, all of them where blocks take longer."""
+    width, least = _blocks(_LU_BLOCKS[backend.name], kind)
+    return width if order >= least else order
+
+
+def _blocks(table: _Blocks, kind: Kind) -> tuple[int, float]:
+    return next((width, least) for most, width, least in table if kind.limbs <= most)
+
+
 # The least order of a matrix whose float64 inverse takes less time by mdqr's inverses of L and U
 # than by the library. `python -m benchmarks gpu-middle --only solve`.
 _FACTORED_INVERSES = {"cpu": inf, "cuda": 96}

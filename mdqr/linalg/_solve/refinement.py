@@ -140,6 +140,11 @@ class Refinement:
         """Return the moduli of the leading limbs."""
         return self.system.size(block)
 
+    def remainder(self, x: Block) -> Block:
+        """Return ``b - A x``, each entry rounded once."""
+        system = self.system
+        return residual(system.backend, self.b, system.a, x, kind=system.kind)
+
     def image(self, x: Block, limbs: int) -> Block:
         """Return ``A x``, computed in so many limbs."""
         kind = Kind(limbs, self.system.kind.is_complex)
@@ -193,8 +198,10 @@ class Refinement:
         # What underflows: of products of limbs, and of limbs when a and b were scaled.
         tiny = LEAST * (1.0 + scaling.largest(size, -2, 0.0, keepdims=True))
         factor = (a.shape[-1] + 12) * (2 if self.system.kind.is_complex else 1)
-        sums = split.multiplied(self.system.backend, a, size)
-        return factor * (eps * (sums + c) + tiny) * UP
+        return factor * (eps * (self._sums(a, size) + c) + tiny) * UP
+
+    def _sums(self, a: Block, size: Block) -> Block:
+        return split.multiplied(self.system.backend, a, size)
 
 
 def largest(sizes: Block) -> Block:
@@ -233,7 +240,7 @@ class Correction:
         system, inverse, kind = refinement.system, refinement.inverse, refinement.system.kind
         eps, gradient = precision_for(kind.limbs).eps, None
         if inverse.is_square:
-            f = residual(system.backend, refinement.b, system.a, x, kind=kind)
+            f = refinement.remainder(x)
         else:
             terms = [(1, refinement.b), (-1, r)]
             f = system.backend.residual(terms, system.a, x, kind=kind)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import Any, Literal, NoReturn, overload
 
@@ -42,7 +42,7 @@ from mdqr.linalg._solve.data_error import NAMES
 from mdqr.linalg._solve.info import Data, info_of, warn_if_undetermined
 from mdqr.linalg._solve.problem import Decisive, Problem, as_columns
 from mdqr.linalg._solve.ranks.decision import require_regular
-from mdqr.linalg._solve.solvers import small
+from mdqr.linalg._solve.solvers import shared, small
 from mdqr.linalg._solve.system import System, raise_for_zero_column
 from mdqr.linalg._spectral.norms import MATRIX_ORDERS, norm
 from mdqr.linalg._spectral.rank import near_one
@@ -61,6 +61,7 @@ def solve(
     data_error: Mapping[str, Any] | None = None,
     return_info: Literal[False] = False,
     progress: Progress = None,
+    devices: Sequence[str] | None = None,
 ) -> MDArray: ...
 
 
@@ -76,6 +77,7 @@ def solve(
     data_error: Mapping[str, Any] | None = None,
     return_info: Literal[True],
     progress: Progress = None,
+    devices: Sequence[str] | None = None,
 ) -> tuple[MDArray, Info]: ...
 
 
@@ -91,6 +93,7 @@ def solve(
     data_error: Mapping[str, Any] | None = None,
     return_info: bool = False,
     progress: Progress = None,
+    devices: Sequence[str] | None = None,
 ) -> MDArray | tuple[MDArray, Info]:
     """Solve ``a x = b`` for square matrices.
 
@@ -113,6 +116,10 @@ def solve(
         Whether to return what is known of the errors, too.
     progress : callable or bool, optional
         As in `lstsq`: ``progress(stage, done, total)``, or True for a bar.
+    devices : sequence of str, optional
+        GPUs that share in one system, as ``["cuda:0", "cuda:1"]``: each has some rows of a and of
+        its inverse in float64, and a float64 copy of a, so that all of them may hold what one could
+        not. Operands may be in host memory; the solution is where `a` is.
 
     Returns
     -------
@@ -123,14 +130,17 @@ def solve(
     Raises
     ------
     TypeError
-        If `progress` is neither callable nor a bool, or `data_error` is not a dict.
+        If `progress` is neither callable nor a bool, `data_error` is not a dict, or `devices` is
+        not a sequence of names.
     ValueError
         If the shapes do not fit, errors of the data are negative or not finite, or `verified` is
-        asked of "householder".
+        asked of "householder"; with `devices`, if `a` is a batch, or of precision d, `method` is
+        "householder", or a device does not exist.
     numpy.linalg.LinAlgError
         If an operand is not finite, a column of `a` is zero or depends on the others, a
         component of the solution is beyond the largest double, or `method` is "refine", or
-        `verified` asked for, and that does not serve.
+        `verified` or `devices` asked for, and that does not serve: devices take conditions to about
+        1e10.
     MemoryError
         If memory for the factorisation cannot be allocated; the message gives the requested size.
 
@@ -170,6 +180,7 @@ def solve(
         data_error=data_error,
         return_info=return_info,
         report=progress,
+        devices=devices,
     )
 
 
@@ -184,6 +195,7 @@ def solution_for(
     data_error: Mapping[str, Any] | None = None,
     return_info: bool = False,
     report: Reporter | None = None,
+    devices: Sequence[str] | None = None,
 ) -> Any:
     """Run `solve`, with messages and warnings in the words of another public function."""
     function = caller.function
@@ -191,8 +203,12 @@ def solution_for(
     check_data_error(function, data_error, NAMES[:2])
     inputs = gather(a, b, precision=precision)
     n = square_order(function, caller.a, inputs.shape(0))
+    if devices is not None:
+        shared.check(function, devices, inputs, method)
     with memory_guard(function, inputs, 5 * n * n, "take fewer unknowns"):
-        return _solved(caller, inputs, (a, b), data_error, method, report, verified, return_info)
+        return _solved(
+            caller, inputs, (a, b), data_error, method, report, verified, return_info, devices
+        )
 
 
 @overload
@@ -338,22 +354,33 @@ def _solved(
     report: Reporter | None,
     verified: bool,
     return_info: bool,
+    devices: Sequence[str] | None = None,
 ) -> Any:
     """Take the cheapest way that shows all digits."""
     inputs, is_vector, _ = as_columns(caller, inputs)
     n = inputs.shape(0)[-1]
     data = Data(caller, inputs, given, is_vector).with_errors(data_error)
+    if devices is not None and inputs.blocks[0].size:
+        wants_proof = verified or method == "refine"
+        found: Answer = shared.solve(_problem(data, report), devices, verified=wants_proof)
+        found.warn(is_vector=is_vector)
+        return _answered(data, found, return_info)
     known = None if report else small.solve(inputs, method, n * inputs.work.eps)
     if known is not None and known.promised:
-        found: Answer = known
+        found = known
     else:
         found = choose(_problem(data, report), method, known=known, verified=verified)
         found.warn(is_vector=is_vector)
-    condition = found.condition
+    return _answered(data, found, return_info)
+
+
+def _answered(data: Data, found: Answer, return_info: bool) -> Any:
+    """Return x, with its info if asked for, and warn where the data do not determine it."""
+    condition, inputs, n = found.condition, data.inputs, data.inputs.shape(0)[-1]
     # Most are good enough for all data.
     if condition.size and n * condition.max() * PRECISIONS[0].eps >= 1.0:
         warn_if_undetermined(data, condition)
-    x = inputs.wrap(found.x[..., 0] if is_vector else found.x)
+    x = inputs.wrap(found.x[..., 0] if data.is_vector else found.x)
     return (x, info_of(data, found)) if return_info else x
 
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from mdqr._backend.cuda.runtime.peers import Peer
+from mdqr._backend.cuda.runtime.places import _KEPT, OnGPU
+from mdqr._backend.places import Here
 
 
 class _Pointer:
@@ -124,3 +126,49 @@ def test_memory_is_kept_until_all_is_done(peer, rng):
     assert waited == [1]  # before it is given away
     assert not peer._taken
     assert not out.any()
+
+
+class _Marks(_Stream):
+    """A stream that writes down what it waits for."""
+
+    def __init__(self):
+        self.begun, self.waited = 0, []
+
+    def record(self):
+        self.begun += 1
+        return self, self.begun
+
+    def wait_event(self, event):
+        self.waited.append(event)
+
+
+@pytest.fixture
+def two():
+    backend = SimpleNamespace(xp=_Cupy())
+    backend.xp.asarray = lambda x: np.array(x).view(_Array)
+    return [OnGPU(backend, number, _Marks()) for number in (0, 1)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_places_take_copies_in_the_order_of_both(two, shape, rng):
+    """After all that the source has begun; it gives no memory away before that is read."""
+    home, place = two
+    x = rng.random(shape).view(_Array)
+    for count, view in enumerate([x, x[..., ::2]], start=1):
+        taken = place.take(view, home)
+        assert np.array_equal(taken, view)
+        assert not np.shares_memory(taken, x)
+        assert place._stream.waited[-1] == (home._stream, count)
+    assert home._stream.waited == []
+    assert place.take(x, place) is x
+    for _ in range(_KEPT):
+        place.take(x, home)
+    assert len(home._kept) == _KEPT
+    assert home._stream.waited == [(place._stream, 1), (place._stream, 2)]
+
+
+def test_places_take_from_the_host(two, rng):
+    x = rng.random((2, 5, 7))
+    taken = two[1].take(x[..., ::2], Here(SimpleNamespace(xp=np)))
+    assert np.array_equal(taken, x[..., ::2])
+    assert not np.shares_memory(taken, x)

@@ -40,7 +40,7 @@ class Peer:
         # Its memory is not given away before `finish`.
         self._taken.append(block)
         ready = xp.cuda.get_current_stream().record()
-        with xp.cuda.Device(self._number), _stream(xp, self._number) as stream:
+        with xp.cuda.Device(self._number), stream_of(xp, self._number) as stream:
             stream.wait_event(ready)
             return _copy(xp, block, stream)
 
@@ -56,7 +56,7 @@ class Peer:
         self._asked.append((out, found))
         given = [x if x is None or x.device.id == self._number else self.take(x) for x in operands]
         ready = xp.cuda.get_current_stream().record()
-        with xp.cuda.Device(self._number), _stream(xp, self._number) as stream:
+        with xp.cuda.Device(self._number), stream_of(xp, self._number) as stream:
             stream.wait_event(ready)
             result = xp.empty(out.shape)
             call(self._calls, *given, result)
@@ -67,7 +67,7 @@ class Peer:
     def finish(self) -> None:
         """Let the current stream here wait for all that was asked for, also where a call failed."""
         xp = self._calls.xp
-        with xp.cuda.Device(self._number), _stream(xp, self._number) as stream:
+        with xp.cuda.Device(self._number), stream_of(xp, self._number) as stream:
             done = stream.record()
         xp.cuda.get_current_stream().wait_event(done)
         for out, found in self._asked:
@@ -78,7 +78,7 @@ class Peer:
 
 
 @cache
-def _stream(xp: ModuleType, number: int) -> Any:
+def stream_of(xp: ModuleType, number: int) -> Any:
     """Return a stream of that GPU, which is the current one."""
     return xp.cuda.Stream(non_blocking=True)
 

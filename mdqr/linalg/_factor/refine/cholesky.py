@@ -14,12 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._backend.blocks import to_native
+from mdqr._backend.places import Here
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._factor.refine import blocks
 from mdqr.linalg._factor.refine.course import Change, Factors, factors_of
 from mdqr.linalg._factor.refine.pace import Digits
 from mdqr.linalg._factor.refine.products import (
+    ENTRIES,
     Difference,
     Patterns,
     bits_of_entries,
@@ -34,6 +37,7 @@ from mdqr.linalg._factor.refine.products import (
 from mdqr.linalg._products.exact.parts import Shape
 from mdqr.linalg._products.exact.plan import MOST_TERMS
 from mdqr.linalg._products.exact.product import is_within_range
+from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import fetch
 
 _U = 2.0**-53
@@ -66,10 +70,33 @@ def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Block | None
     n = int(a.shape[-1])
     if n > MOST_TERMS:
         return None
+    width = tuning.cholesky_block(backend, n, kind=kind)
     with np.errstate(all="ignore"):
+        if width < n:
+            return _by_blocks(backend, a, kind, bound, width)
         sweeps = Sweeps.of(backend, a, kind, 0)
         found = factors_of(backend, sweeps, bound, min(bound, (n + 8) * eps_of(kind)))
     return None if found is None else found[0]
+
+
+def _by_blocks(backend: Backend, a: Block, kind: Kind, bound: float, width: int) -> Block | None:
+    """Return `factor` by blocks of so many rows."""
+    a = planes.first_limbs(a, kind.is_complex, kind.limbs)
+    task = task_of(kind, int(a.shape[-1]), width)._replace(bound=bound)
+    found = blocks.factor(task, [Here(backend)], [a])
+    return None if found is None else found[0]
+
+
+def task_of(kind: Kind, order: int, width: int) -> blocks.Task:
+    """Return the task of a factor by blocks that are factored as smaller matrices are."""
+
+    def bound(n: int) -> float:
+        return (1.5 * n + 160) * eps_of(kind)
+
+    def find(backend: Backend, a: Block, first: int) -> Block | None:
+        return factor(backend, a, kind, bound(int(a.shape[-1])))
+
+    return blocks.Task(kind, order, width, find, bound, bound(order))
 
 
 class Changed(NamedTuple):
@@ -102,6 +129,8 @@ class Sweeps:
         # Of products of float64 matrices and of products of all bits, by the sums of moduli.
         self.unit = 4.0 * (self.order + 20) * (4 if kind.is_complex else 1) * _U
         self.fine = (3.5 + 2.0 * runs) * 3.5 * eps_of(kind)
+        # And by those of entries.
+        self.entries = 0.0
 
     @classmethod
     def of(cls, backend: Backend, gram: Block, kind: Kind, runs: int) -> Sweeps:
@@ -111,6 +140,30 @@ class Sweeps:
         # Products take finite numbers.
         finite = xp.where(xp.isfinite(r), r, 0.0)
         return cls(backend, kind, gram, finite, backend.invert_triangle(r), runs)
+
+    @classmethod
+    def near(cls, backend: Backend, gram: Block, c: Block, kind: Kind, runs: int) -> Sweeps:
+        """Return sweeps for a factor that is known."""
+        first = held(backend, c, Kind(1, kind.is_complex))
+        return cls(backend, kind, gram, first, backend.invert_triangle(first), runs)
+
+    def count_entries(self) -> None:
+        """Bound errors of E and of a Gram matrix of one run by their entries; it is waited for.
+
+        Both were formed of the bits of `bits_of_entries`, and rounded: each entry loses eps, in E
+        also eps of ``R^H R``, besides the bits that are cut off.
+        """
+        backend, real, eps = self.backend, Kind(1, False), eps_of(self.kind)
+        sizes = abs(held(backend, self.gram, self.low))
+        upper, patterns = abs(self.inverse), Patterns.of(backend, self.order, False)
+        sizes = with_adjoint(backend, patterns.half_upper(backend, sizes, real), real)
+        found = times(backend, sizes, upper, kind=real, shape="triangular")
+        found = times(backend, upper.T, found, kind=real, shape="cholesky")
+        square = backend.xp.zeros(1)
+        square_of_norm(backend, found, real, square[0, ...])
+        # Of the upper part.
+        self.entries = 4.0 * eps * (2.0 * float(fetch(square)[0][0])) ** 0.5
+        self.fine = 4.0 * eps * 2.0**-ENTRIES
 
     @property
     def operands(self) -> list[Block]:
@@ -173,7 +226,7 @@ class Sweeps:
         if not (stale <= _MOST_STALE and wide <= 2.0 * r * r):
             return inf
         rounding = self.unit * x * x * e + self.fine * x * x * (r * r + 2.0 * wide)
-        return (f + rounding) / (1.0 - stale) ** 2
+        return (f + rounding + self.entries) / (1.0 - stale) ** 2
 
     def corrected(self, factors: Factors, changes: Factors) -> Factors:
         """Return R with a correction to first order."""

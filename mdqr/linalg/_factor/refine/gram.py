@@ -1,6 +1,7 @@
 """R alone, as the Cholesky factor of an exact Gram matrix in twice the precision.
 
-R is kept in twice the limbs, too.
+R is kept in twice the limbs, too. Octo-doubles have no more: their Gram matrix is rounded to od,
+and the square of the condition is lost, which bounds of its entries count.
 
 With ``S = R^-H (A^H A - R^H R) R^-1``, ``P = A R^-1`` has ``P^H P = I + S``. If L is the upper
 Cholesky factor of ``I + S``, ``A = Q (L R)`` with a Q that is orthonormal, so that
@@ -20,9 +21,11 @@ from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr._progress import Reporter
+from mdqr.linalg._factor.refine import cholesky
 from mdqr.linalg._factor.refine.cholesky import Sweeps
-from mdqr.linalg._factor.refine.products import eps_of, formed
+from mdqr.linalg._factor.refine.products import bits_of_entries, eps_of, formed
 from mdqr.linalg._products.exact.plan import MOST_TERMS
+from mdqr.linalg._shared import tuning
 
 BOUND = 20.0  # in n eps
 _UP = 1.0 + 2.0**-20  # for roundings of the bounds themselves
@@ -31,6 +34,8 @@ _MOST_SWEEPS = 40
 _GAIN = 2.0**-12
 # Further sweeps are not worth their time.
 _ENOUGH = 2.0
+# So many times as many rows as columns without wider numbers: bounds rarely serve others.
+_TALL = 8
 # The most of ``norm(S)``; the bound above ends there.
 _MOST_LEFT = 0.25
 
@@ -54,7 +59,7 @@ def factor(
     a : Block
         The matrix, finite, with columns scaled near 1.
     kind : Kind
-        That of R, of at most half of the limbs of od.
+        That of R.
     report : callable, optional
         As in `mdqr.linalg._factor.refine.factor.factor`.
 
@@ -62,36 +67,48 @@ def factor(
     -------
     Block or None
         R with a positive diagonal, ``norm(a_j - Q r_j) <= 20 n eps norm(a_j)`` for an orthonormal
-        Q; None where that cannot be shown, as beyond a condition of 1e6.
+        Q; None where that cannot be shown, as beyond a condition of 1e6, or 30 in od.
     """
-    if 2 * kind.limbs > PRECISIONS[-1].limbs:
+    (m, n), wide = map(int, a.shape[-2:]), wide_kind(kind)
+    if wide == kind and not _TALL * n <= m <= MOST_TERMS:
         return None
-    wide: dict[str, Any] = {"kind": wide_kind(kind), "conj_a": True, "shape": "gram"}
-    found = formed(backend, a.swapaxes(-1, -2), a, **wide)
+    more: dict[str, Any] = {"kind": wide, "conj_a": True, "shape": "gram"}
+    if wide == kind:
+        more["bits"] = bits_of_entries(kind)
+    found = formed(backend, a.swapaxes(-1, -2), a, **more)
     if found is None:
         return None
-    runs = -(-int(a.shape[-2]) // MOST_TERMS)
+    runs = -(-m // MOST_TERMS)
     known = factor_of(backend, found, kind=kind, runs=runs, report=report)
     return None if known is None else known.r
 
 
 def wide_kind(kind: Kind) -> Kind:
-    """Return the kind of the Gram matrix for R of a kind."""
-    return Kind(2 * kind.limbs, kind.is_complex)
+    """Return the kind of the Gram matrix for R of a kind: twice the limbs, at most eight."""
+    return Kind(min(2 * kind.limbs, PRECISIONS[-1].limbs), kind.is_complex)
 
 
 def factor_of(
     backend: Backend, gram: Block, *, kind: Kind, runs: int = 1, report: Reporter | None = None
 ) -> Factor | None:
-    """Return R from the upper part of the Gram matrix, formed in so many runs; see `factor`."""
-    n, eps = int(gram.shape[-1]), eps_of(kind)
+    """Return R from the upper part of the Gram matrix, formed in so many runs; see `factor`.
+
+    A matrix of no more limbs than R has been formed in one run, of the bits of `bits_of_entries`.
+    """
+    n, eps, wide = int(gram.shape[-1]), eps_of(kind), wide_kind(kind)
     with np.errstate(all="ignore"):
-        sweeps = Sweeps.of(backend, gram, wide_kind(kind), runs=runs)
-        (r,), best, before = sweeps.start(), None, inf
+        r, sweeps = _start(backend, gram, wide, runs, at_once=wide == kind)
+        enough = _ENOUGH * eps
+        if wide == kind:
+            sweeps.count_entries()
+            enough = n * eps
+            if not sweeps.entries <= BOUND * n * eps:
+                return None
+        best, before = None, inf
         for done in range(1, _MOST_SWEEPS + 1):
             found = sweeps.changed(r)
             left = _UP * (sweeps.bound(found) + eps)
-            is_last = not left <= _GAIN * before or left <= _ENOUGH * eps
+            is_last = not left <= _GAIN * before or left <= enough
             if left < before:
                 best, before = r, left
             if report is not None:
@@ -104,3 +121,16 @@ def factor_of(
     if kind.is_complex:
         planes.diagonal(best)[1] = 0.0
     return Factor(backend.unary("renormalize", best, kind=kind), before)
+
+
+def _start(
+    backend: Backend, gram: Block, wide: Kind, runs: int, *, at_once: bool
+) -> tuple[Block, Sweeps]:
+    """Return a factor of all bits of a large matrix or `at_once`, else of float64, and sweeps."""
+    n = int(gram.shape[-1])
+    if at_once or tuning.cholesky_block(backend, n, kind=wide) < n:
+        c = cholesky.factor(backend, gram, wide, (1.5 * n + 160) * eps_of(wide))
+        if c is not None:
+            return c, Sweeps.near(backend, gram, c, wide, runs=runs)
+    sweeps = Sweeps.of(backend, gram, wide, runs=runs)
+    return sweeps.start()[0], sweeps

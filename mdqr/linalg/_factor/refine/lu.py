@@ -7,6 +7,7 @@ adds 53 bits less the bits of the condition. P belongs to the float64 factors.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,17 +16,20 @@ from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._factor.refine import lu_blocks
 from mdqr.linalg._factor.refine.course import Change, Factors, factors_of
 from mdqr.linalg._factor.refine.pace import Digits
 from mdqr.linalg._factor.refine.products import (
     Difference,
     block_of,
+    eps_of,
     square_of_norm,
     times,
     unseen,
 )
 from mdqr.linalg._products.exact.parts import Shape
 from mdqr.linalg._products.exact.plan import MOST_TERMS
+from mdqr.linalg._shared import tuning
 
 
 class Factored(NamedTuple):
@@ -60,9 +64,35 @@ def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Factored | N
         return None
     with np.errstate(all="ignore"):
         packed, swaps, order = backend.lu_floats(to_native(xp, a, field))
-        run = _Sweeps.of(backend, a[..., order, :], kind, packed)
+        ordered = a[..., order, :]
+        width = tuning.lu_block(backend, n, kind=kind)
+        if width < n:
+            by_blocks = _by_blocks(backend, ordered, kind, packed, width)
+            if by_blocks is not None:
+                return Factored(by_blocks, swaps)
+        run = _Sweeps.of(backend, ordered, kind, packed)
         found = factors_of(backend, run, bound, bound)
     return None if found is None else Factored(_joined(xp, *found), swaps)
+
+
+def error_of(n: int) -> float:
+    """Return the bound of ``abs(P A - L U)``, in eps ``abs(L) abs(U)``."""
+    return n + 8 * math.log2(max(n, 2)) + 56
+
+
+def _by_blocks(backend: Backend, a: Block, kind: Kind, packed: Block, width: int) -> Block | None:
+    """Return the factors of a matrix with its rows in order, in one block; see `factor`."""
+
+    def bound(n: int) -> float:
+        return error_of(n) * eps_of(kind)
+
+    def find(block: Block, rows: slice) -> Factors | None:
+        run = _Sweeps.of(backend, block, kind, packed[rows, rows].copy())
+        most = bound(int(block.shape[-1]))
+        return factors_of(backend, run, most, most)
+
+    a = planes.first_limbs(a, kind.is_complex, kind.limbs)
+    return lu_blocks.factor(backend, a, lu_blocks.Task(kind, width, find, bound))
 
 
 def _joined(xp: Block, lower: Block, upper: Block) -> Block:

@@ -29,7 +29,7 @@ from mdqr.linalg._shared.operands import precision_for
 
 LIMB = 53  # bits
 # By how many bits an entry of a product may be below the largest ones of its row and column.
-_ENTRIES = 24
+ENTRIES = 24
 # More of them in two limbs: a product near a float64 matrix ends close behind the second one, and
 # kernels take exact sums, which take ten times as long, where it ends half a unit behind.
 _BEHIND = 16
@@ -317,7 +317,7 @@ def square_of_norm(backend: Backend, x: Block, kind: Kind, out: Block) -> None:
 
 def bits_of_entries(kind: Kind) -> int:
     """Return the bits of differences that show errors relative to entries, a million times less."""
-    return ceil(-log2(eps_of(kind))) + _ENTRIES + (_BEHIND if kind.limbs == 2 else 0)
+    return ceil(-log2(eps_of(kind))) + ENTRIES + (_BEHIND if kind.limbs == 2 else 0)
 
 
 def eps_of(kind: Kind) -> float:
