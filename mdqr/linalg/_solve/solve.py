@@ -142,10 +142,10 @@ def solve(
 
     Notes
     -----
-    As `lstsq`, with rows scaled too and an approximate inverse of the matrix itself.
-    Systems of at most 64 unknowns are one kernel call, unless `progress` is given, with the same
-    limbs on CPU and GPU; on a GPU so are real ones of at most 128 for one or two right-hand sides.
-    Each matrix of a batch is solved by its own method.
+    As `lstsq`, with rows scaled too and an approximate inverse of the matrix itself. Systems of at
+    most 64 unknowns are one kernel call, unless `progress` is given, with the same limbs on CPU
+    and GPU. On a GPU so are real ones of at most 128 for one or two right-hand sides. Each matrix
+    of a batch is solved by its own method.
 
     Examples
     --------
