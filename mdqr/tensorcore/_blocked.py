@@ -76,7 +76,7 @@ def blocked_householder(
     Notes
     -----
     A. Kerr, D. Campbell and M. Richards 2009, Algorithm 3: the reflections of a block are
-    ``P = I + W Y^T``; they are applied to the columns behind as ``A + Y (W^T A)``, and to a full
+    ``P = I + W Y^T``. They are applied to the columns behind as ``A + Y (W^T A)``, and to a full
     Q, which starts as the identity, as ``Q + (Q W) Y^T``. With ``"reduced"`` Q is formed from the
     last block to the first, for its k columns alone. Their Y are Householder vectors, computed
     column by column; here W and Y are another basis of the same product, found from the

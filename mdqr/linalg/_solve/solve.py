@@ -498,7 +498,7 @@ def cond(
     -------
     MDArray
         The conditions, ``(...)``. Infinite for matrices of zeros, and where `inv` finds an exact
-        zero as a pivot; singular matrices of which rounding leaves more than zeros have conditions
+        zero as a pivot. Singular matrices of which rounding leaves more than zeros have conditions
         of about ``1 / eps``, as in NumPy.
 
     Raises

@@ -163,8 +163,8 @@ def svd(
     largest one lose digits in od, and values below ``2**-1074`` are zero.
 
     ``info.error_bound`` proves what is right of each value, little above its true error, and
-    ``info.vector_error_bound`` how far vectors are from exact ones: residuals in twice the limbs
-    over distances of values, and where bounds are loose the decomposition in more limbs
+    ``info.vector_error_bound`` how far vectors are from exact ones. They are residuals in twice
+    the limbs over distances of values, and where bounds are loose the decomposition in more limbs
     (docs/explanation/singular-values.md). ``info.data_error_bound`` is for all `a` within their
     errors. No warning is issued if these leave a value no digit: each matrix without full rank has
     such a value.
