@@ -184,7 +184,7 @@ def normal(
     -------
     MDArray
         A new array. A value is a standard normal double plus a tail, uniform below half a unit in
-        its last place, so that all limbs are filled; the distribution is the one that the doubles
+        its last place, so that all limbs are filled. The distribution is the one that the doubles
         have.
 
     Raises

@@ -133,6 +133,36 @@ ITEMS: dict[str, Item] = {
         "the fit in octo-double",
         lambda names: names["errors"]["qd"],
     ),
+    "aaa": Item(
+        "the pole of gamma at -5 out of values near 0",
+        20,
+        "the pole, exact",
+        lambda names: 10.0 ** -names["right"]["od"][5],
+    ),
+    "gauss_jacobi": Item(
+        "a Gauss-Jacobi rule of 400 points",
+        60,
+        "its last moment, gamma functions",
+        lambda names: names["defect"],
+    ),
+    "lyapunov": Item(
+        "a Lyapunov function of a chain of twelve stages",
+        60,
+        "a recurrence, exact",
+        lambda names: max(names["errors"]),
+    ),
+    "out_of_core": Item(
+        "a polynomial of degree 16, rows in chunks",
+        31,
+        "the fit in octo-double",
+        lambda names: 10.0 ** -names["right"]["dd"][-1],
+    ),
+    "four_bar": Item(
+        "1440 positions of a four-bar linkage",
+        30,
+        "intersections of circles",
+        lambda names: names["worst"],
+    ),
     "cyclic_roots": Item(
         "64 coefficients of series of cyclic 7-roots",
         120,

@@ -17,7 +17,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import mdqr
-from benchmarks.figures.style import COLORS, TEXT, settings
+from benchmarks.figures.style import COLORS, TEXT, WIDTH, settings
 
 FILE = Path(__file__).with_suffix(".svg")
 HUES = {mdqr.dd: COLORS["mpmath"], mdqr.qd: COLORS["python-flint"], mdqr.od: COLORS["mdqr"]}
@@ -64,15 +64,15 @@ def until_refused(precision: mdqr.Precision) -> Iterator[tuple[float, float]]:
 
 def draw() -> Figure:
     """Return the figure."""
-    figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
+    figure, axes = plt.subplots(figsize=(WIDTH, 3.6), layout="constrained")
     for precision, color in HUES.items():
         right, claimed = zip(*until_refused(precision), strict=True)
         orders = range(STEP, STEP * (len(right) + 1), STEP)
         axes.plot(orders, right, "o", color=color, markersize=3.5)
         axes.plot(orders, claimed, "-", color=color, linewidth=1)
         axes.plot(orders[-1] + STEP, 0, "x", color=color, clip_on=False, zorder=3)
-        label = f"{precision.name}: {precision.limbs} doubles"
-        axes.annotate(label, (orders[1], right[1]), (8, 0), textcoords="offset points", color=color)
+        place = (orders[1], right[1])
+        axes.annotate(precision.name, place, (8, 0), textcoords="offset points", color=color)
     orders = range(STEP, orders[-1] + STEP, STEP)
     axes.plot(orders, [in_float64(n) for n in orders], ".", color=TEXT, markersize=3.5)
     axes.annotate("NumPy, float64", (48, 7))

@@ -73,7 +73,7 @@ class AAA:
 
     Notes
     -----
-    A step adds the point of the largest error to the support points, and takes as weights the right
+    A step adds the point of the largest error to the support points. The weights are the right
     singular vector of the Loewner matrix for its smallest singular value (Y. Nakatsukasa, O. Sete
     and L. N. Trefethen, The AAA algorithm for rational approximation, 2018), here by inverse
     iteration with its triangular factor. A step with m support points costs about ``4 n m**2``

@@ -59,7 +59,7 @@ def fft(
     such as 427 for n = 4096. Errors found are below 2 eps.
 
     Steps of length at most 16, or prime, are products of matrices with correctly rounded roots of
-    unity (W. M. Gentleman and G. Sande 1966, in T. G. Stockham's order); prime factors above 192
+    unity (W. M. Gentleman and G. Sande 1966, in T. G. Stockham's order). Prime factors above 192
     are convolutions of a power of two (L. Bluestein 1970).
 
     Examples

@@ -76,13 +76,13 @@ def blocked_householder(
     Notes
     -----
     A. Kerr, D. Campbell and M. Richards 2009, Algorithm 3: the reflections of a block are
-    ``P = I + W Y^T``; they are applied to the columns behind as ``A + Y (W^T A)``, and to a full Q,
-    which starts as the identity, as ``Q + (Q W) Y^T``. With ``"reduced"`` Q is formed from the last
-    block to the first, for its k columns alone. Their Y are Householder vectors, computed column by
-    column; here W and Y are another basis of the same product, found from the orthonormal factor of
-    the block. Panels are float32, what they are applied to float64 until the end: rounding errors
-    of float32 sums of equal terms have one sign, and Q of a matrix of ones would depart by k u for
-    sums of k terms. Columns are scaled by powers of two.
+    ``P = I + W Y^T``. They are applied to the columns behind as ``A + Y (W^T A)``, and to a full
+    Q, which starts as the identity, as ``Q + (Q W) Y^T``. With ``"reduced"`` Q is formed from the
+    last block to the first, for its k columns alone. Their Y are Householder vectors, computed
+    column by column; here W and Y are another basis of the same product, found from the
+    orthonormal factor of the block. Panels are float32, what they are applied to float64 until the
+    end. Rounding errors of float32 sums of equal terms have one sign, and Q of a matrix of ones
+    would depart by k u for sums of k terms. Columns are scaled by powers of two.
 
     With u the unit roundoff of float32, ``norm(a - Q @ R) <= c * u * norm(a)`` column by column, c
     some tens, and ``norm(Q.T @ Q - I)`` is a few u, the rounding of Q to float32, for every matrix.

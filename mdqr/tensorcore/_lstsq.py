@@ -157,17 +157,17 @@ def lstsq(
     equations (CGLS), which multiply by `a` in float64 (S. Zhang, E. Baharlouei, P. Wu 2020,
     Algorithm 3). With c the condition of `a`, ``norm(a @ (x - x*))`` is some
     ``2**-52 * sqrt(n) * (norm(b) + c * norm(b - a @ x))``, as of Householder QR, and what the last
-    places of x make of it. That is checked before x is returned: a gradient leaves of
+    places of x make of it. That is checked before x is returned. A gradient leaves of
     ``a @ (x - x*)`` its length over the least singular value of ``a @ R**-1`` at most, and Lanczos
     steps on a random vector, next to the first iterations, estimate that value and c. They miss a
     value with a probability of a thousandth. Where R has lost too much of `a` another is made, and
     then a QR in float64.
 
-    Another R is made, in "fp16x2" (not for "fp32"), before any iteration if ``u * c > 1``
-    and the Frobenius norm of ``R**-1`` is 4 times its 2-norm or more: then rounding has changed
-    many directions, and each would take about an iteration. So it is too if after 24
-    iterations the last 16 promise that 48 more are not enough, or if what is promised of x is not
-    reached; the search goes on where it was.
+    Another R is made, in "fp16x2" (not for "fp32"), before any iteration if ``u * c > 1`` and the
+    Frobenius norm of ``R**-1`` is 4 times its 2-norm or more. Then rounding has changed many
+    directions, and each would take about an iteration. So it is too if after 24 iterations the
+    last 16 promise that 48 more are not enough, or if what is promised of x is not reached. The
+    search goes on where it was.
 
     Examples
     --------

@@ -104,11 +104,11 @@ def qr(
 
     Notes
     -----
-    Panels of 128 columns are factored by CholeskyQR in float64 ("cholesky" in ``info.panel``). With
-    "rgs" all is done again by a tree of Gram-Schmidt blocks in float32 ("caqr") if the inverse
-    triangle of a panel grows beyond what float64 holds; if that happens when Q is factored again,
-    it breaks down. With "householder", if columns of a panel depend on others too nearly, all
-    is done again by the Householder QR of cuSOLVER or LAPACK ("geqrf").
+    Panels of 128 columns are factored by CholeskyQR in float64 ("cholesky" in ``info.panel``).
+    With "rgs" all is done again by a tree of Gram-Schmidt blocks in float32 ("caqr") if the
+    inverse triangle of a panel grows beyond what float64 holds. If that happens when Q is factored
+    again, it breaks down. With "householder", if columns of a panel depend on others too nearly,
+    all is done again by the Householder QR of cuSOLVER or LAPACK ("geqrf").
 
     S. Zhang, E. Baharlouei and P. Wu 2020. With u the unit roundoff of the format,
     ``norm(a - Q @ R) <= c * u * norm(a)`` column by column, c some tens at most, for the first

@@ -126,9 +126,9 @@ def exact(op: str, x: Any, y: Any = None) -> Exact:
     Returns
     -------
     Exact
-        The values, as a reference for `ulp_error` and `assert_close`. Square roots and moduli
-        have 600 correct bits. Where an operand is not finite or the result does not exist, the
-        reference is what NumPy computes from the first limbs; the partial products of a complex
+        The values, as a reference for `ulp_error` and `assert_close`. Square roots and moduli have
+        600 correct bits. Where an operand is not finite or the result does not exist, the
+        reference is what NumPy computes from the first limbs. The partial products of a complex
         product use all limbs.
 
     Raises

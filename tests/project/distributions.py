@@ -61,7 +61,12 @@ def faults_of_notices(names: Iterable[str]) -> list[str]:
 def faults_of_wheel(names: Iterable[str]) -> list[str]:
     """What is wrong with the files of a wheel, its metadata aside."""
     found = {name for name in names if not name.split("/")[0].endswith(".dist-info")}
-    extension = {name for name in found if fnmatch(name, "_mdqr_host*.so")}
+    extension = {
+        name
+        for name in found
+        for ending in (".so", ".pyd")
+        if fnmatch(name, f"_mdqr_host*{ending}")
+    }
     count = [] if len(extension) == 1 else [f"{len(extension)} extensions instead of one"]
     return count + differences(found - extension, wanted_in_wheel())
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -177,6 +179,24 @@ def test_a_wheel_has_the_licences_of_what_its_extension_is_linked_with():
         assert holder in (ROOT / "LICENSES" / f"{name}.txt").read_text()
 
 
+def test_the_bill_of_a_wheel_lists_what_it_requires_and_is_linked_with(tmp_path):
+    wheel, bill = tmp_path / "mdqr-1.whl", tmp_path / "mdqr-1.cdx.json"
+    fields = ["Name: mdqr", "Version: 1", "License-Expression: BSD-3-Clause"]
+    fields += ["Requires-Dist: numpy>=2.1", 'Requires-Dist: sympy>=1.13; extra == "series"']
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("mdqr-1.dist-info/METADATA", "\n".join(fields))
+        for name in ("LICENSE", "LICENSES/nanobind.txt", "LICENSES/robin_map.txt"):
+            archive.writestr(f"mdqr-1.dist-info/licenses/{name}", "")
+    subprocess.run([sys.executable, ROOT / "packaging" / "sbom.py", wheel, bill], check=True)
+    found = json.loads(bill.read_text())
+    assert found["metadata"]["component"]["purl"] == "pkg:pypi/mdqr@1"
+    assert [each["purl"] for each in found["components"]] == [
+        "pkg:generic/nanobind",
+        "pkg:generic/robin_map",
+        "pkg:pypi/numpy",
+    ]
+
+
 @pytest.mark.parametrize(
     "missing",
     ["mdqr/py.typed", "mdqr/kernels/cuda/series", "mdqr/kernels/include", "_mdqr_host.pyi"],
@@ -229,6 +249,18 @@ def test_sizes_have_limits():
 def test_version_is_a_literal_that_the_build_can_read():
     text = (ROOT / "mdqr" / "__init__.py").read_text()
     assert re.findall(r'^__version__ = "([^"]+)"$', text, flags=re.MULTILINE) == [mdqr.__version__]
+
+
+def test_recipes_have_the_version_and_the_dependencies_of_the_package():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text()
+    assert f'version: "{mdqr.__version__}"' in recipe
+    run = recipe.partition("  run:\n")[2].partition("  run_constraints:\n")[0]
+    found = [line.strip(" -").replace(" ", "") for line in run.splitlines()]
+    assert found == ["python", *project["dependencies"]]
+    pixi = tomllib.loads((ROOT / "packaging" / "pixi.toml").read_text())["dependencies"]
+    names = [re.split(r"(?=>=)", each) for each in project["dependencies"]]
+    assert {name: pixi[name] for name, _ in names} == dict(names)
 
 
 def tree(folder: Path) -> Path:

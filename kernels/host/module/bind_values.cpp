@@ -1,6 +1,8 @@
 // Arithmetic of single real values, which a loop in Python is made of: from one array object to
 // another, without views and calls in between.
+#include <atomic>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -32,8 +34,9 @@ constexpr const char* names[] = {"add", "subtract", "multiply", "divide"};
 constexpr binary_op codes[] = {binary_op::add, binary_op::subtract, binary_op::multiply,
                                binary_op::divide};
 
-// The class of arrays, and where its objects have their slots.
-PyTypeObject* array_type = nullptr;
+// The class of arrays, and where its objects have their slots: written once, the class last, so
+// that a thread that sees it sees the slots.
+std::atomic<PyTypeObject*> array_type{nullptr};
 Py_ssize_t block_slot = 0, precision_slot = 0, complex_slot = 0;
 
 Py_ssize_t offset_of(nb::handle type, const char* name) {
@@ -50,9 +53,15 @@ PyObject*& slot(PyObject* array, Py_ssize_t offset) {
 void register_arrays(nb::handle type) {
     if (!PyType_Check(type.ptr()))
         refuse("an object", "the class of arrays");
-    block_slot = offset_of(type, "_block");
-    precision_slot = offset_of(type, "_precision");
-    complex_slot = offset_of(type, "_complex");
+    const Py_ssize_t block = offset_of(type, "_block"), precision = offset_of(type, "_precision"),
+                     complex = offset_of(type, "_complex");
+    static std::mutex first_use; // of threads that import at once; Python is not called within
+    const std::lock_guard<std::mutex> lock(first_use);
+    if (array_type)
+        return;
+    block_slot = block;
+    precision_slot = precision;
+    complex_slot = complex;
     Py_INCREF(type.ptr()); // for as long as the process lasts
     array_type = reinterpret_cast<PyTypeObject*>(type.ptr());
 }
@@ -108,7 +117,8 @@ nb::object new_block(int limbs, block_view& out) {
 }
 
 nb::object wrapped(nb::object block, PyObject* precision) {
-    nb::object result = made(array_type->tp_alloc(array_type, 0));
+    PyTypeObject* const type = array_type;
+    nb::object result = made(type->tp_alloc(type, 0));
     slot(result.ptr(), block_slot) = block.release().ptr();
     slot(result.ptr(), precision_slot) = Py_NewRef(precision);
     slot(result.ptr(), complex_slot) = Py_NewRef(Py_False);

@@ -16,7 +16,12 @@
 #include <thread>
 #include <vector>
 
+#if defined(_WIN32)
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#else
 #include <pthread.h>
+#endif
 #if defined(__linux__)
 #include <sched.h>
 #endif
@@ -187,12 +192,14 @@ pool& the_pool() {
         const int threads = configured_threads();
         instance = new pool;
         instance->threads = threads;
+#if !defined(_WIN32) // where no process forks
         pthread_atfork([] { instance->one_call.lock(); }, [] { instance->one_call.unlock(); },
                        [] {
                            const int threads = instance->threads;
                            instance = new pool;
                            instance->threads = threads;
                        });
+#endif
     });
     return *instance;
 }
@@ -268,6 +275,10 @@ int available_cpus() {
         if (n > 0)
             return n;
     }
+#elif defined(_WIN32)
+    DWORD_PTR process = 0, system = 0;
+    if (GetProcessAffinityMask(GetCurrentProcess(), &process, &system) && process != 0)
+        return __builtin_popcountll(process);
 #endif
     const unsigned n = std::thread::hardware_concurrency();
     return n > 0 ? int(n) : 1;

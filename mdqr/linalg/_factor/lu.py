@@ -236,13 +236,12 @@ def lu_factor(
     -----
     ``abs(P A - L U) <= (k + 8 log2(k) + 56) eps abs(L) abs(U)`` in every entry (N. J. Higham,
     Accuracy and Stability of Numerical Algorithms, chapter 9, with the bound of `matmul`), up to
-    what is below the smallest doubles.
-    Columns are halved until few remain, so that most work is in products (S. Toledo, Locality of
-    reference in LU decomposition with partial pivoting, 1997). A zero on the diagonal of U is
-    there for singular matrices; rounding errors hide most of these. On a GPU a square matrix of
-    order 384 or more gets the factors and pivots of float64, corrected by exact products until
-    every entry is within that bound, large ones by blocks; where one is not, columns are eliminated
-    as elsewhere.
+    what is below the smallest doubles. Columns are halved until few remain, so that most work is
+    in products (S. Toledo, Locality of reference in LU decomposition with partial pivoting, 1997).
+    A zero on the diagonal of U is there for singular matrices; rounding errors hide most of these.
+    On a GPU a square matrix of order 384 or more gets the factors and pivots of float64, corrected
+    by exact products until every entry is within that bound, large ones by blocks. Where one is
+    not, columns are eliminated as elsewhere.
 
     Examples
     --------

@@ -160,7 +160,7 @@ class QRFactor:
         ----------
         x : array_like
             A vector or matrices ``(..., p)`` with ``min(m, n)`` rows (the reduced Q) or m rows
-            (the complete Q); values of more digits than the factorisation has are rounded to its
+            (the complete Q). Values of more digits than the factorisation has are rounded to its
             precision, correctly.
 
         Returns

@@ -118,7 +118,7 @@ def solve_triangular(
     Substitution by tiles of rows with divisions, no inverted tiles: the solution satisfies
     ``(op(a) + E) x = b`` with ``abs(E) <= (n + 16) eps abs(a)`` in every entry (N. J. Higham,
     Accuracy and Stability of Numerical Algorithms, chapter 8), up to components below the smallest
-    doubles. Rows and columns are scaled by powers of two before; columns of `b` whose solution
+    doubles. Rows and columns are scaled by powers of two before. Columns of `b` whose solution
     spans more than the exponents of doubles are solved row by row, more slowly, with components
     that have exponents of their own.
 

@@ -159,10 +159,10 @@ def eig(
     real or conjugate where that is proven.
 
     Rows and columns are scaled by powers of two. Eigenvectors of LAPACK are refined by products,
-    with errors squared in each step; eigenvalues that are too close together for that, and matrices
-    for which LAPACK finds no independent vectors, take the QR algorithm in working precision
-    (docs/explanation/eigenvalues.md). Everything is done on the host. The limbs depend on LAPACK,
-    thus on its version, the kernels of its BLAS for the CPU, and its threads.
+    with errors squared in each step. Eigenvalues that are too close together for that, and
+    matrices for which LAPACK finds no independent vectors, take the QR algorithm in working
+    precision (docs/explanation/eigenvalues.md). Everything is done on the host. The limbs depend
+    on LAPACK, thus on its version, the kernels of its BLAS for the CPU, and its threads.
 
     Examples
     --------

@@ -24,14 +24,14 @@ class EigInfo(Info):
     error_bound : numpy.ndarray
         float64: the exact eigenvalues can be numbered so that each is that near to its value.
     multiplicity : numpy.ndarray
-        int64: 1 where no other eigenvalue is as near as that; otherwise the number of eigenvalues
-        of which the value is one: they are multiple, or too close for the precision.
+        int64: 1 where no other eigenvalue is as near as that. Otherwise it is the number of
+        eigenvalues of which the value is one: they are multiple, or too close for the precision.
     condition : numpy.ndarray
         float64, estimated: a change of the matrix by E moves a simple eigenvalue by at most about
         ``condition * norm(E)``.
     vector_error_bound : numpy.ndarray
         float64: how far the eigenvectors that were asked for, right, left or both, are from exact
-        ones of length 1; infinite where `multiplicity` is not 1, or nothing is proven, and NaN if
+        ones of length 1. Infinite where `multiplicity` is not 1, or nothing is proven, and NaN if
         none were asked for.
     digits : numpy.ndarray
         float64: correct decimal digits of each eigenvalue, for the entries as stored.

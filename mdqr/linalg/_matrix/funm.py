@@ -91,8 +91,8 @@ def funm(
     Moler 1967), so derivatives are not needed. Clusters are split where the circle is near a
     singularity. The rest is Parlett's recurrence. On the host.
 
-    The error is estimated by the value in the next precision, in the highest one by changes of
-    the matrix of the size of rounding errors; it cannot show errors of `func` itself.
+    The error is estimated by the value in the next precision, in the highest one by changes of the
+    matrix of the size of rounding errors. It cannot show errors of `func` itself.
 
     Examples
     --------

@@ -104,10 +104,11 @@ def logm(
 ) -> Any:
     """Return principal logarithms of matrices; as `scipy.linalg.logm`.
 
-    Square roots until these are near I, then a polynomial of the difference (C. S. Kenney and A. J.
-    Laub 1989); I is subtracted as early as possible, so that its digits do not hide others. Errors
-    are bounds of the norm. The exact logarithm that they refer to is the principal one unless an
-    eigenvalue of `a` is on the negative real axis, or within rounding errors of float64 of it.
+    Square roots until these are near I, then a polynomial of the difference (C. S. Kenney and A.
+    J. Laub 1989). I is subtracted as early as possible, so that its digits do not hide others.
+    Errors are bounds of the norm. The exact logarithm that they refer to is the principal one
+    unless an eigenvalue of `a` is on the negative real axis, or within rounding errors of float64
+    of it.
 
     Returns
     -------

@@ -101,11 +101,11 @@ def matmul(
     least -1021, after columns of `a` and rows of `b` were balanced by powers of two. More than
     2**17 - 16 terms are added up in runs of so many. It works in at most
     `mdqr.config.set_workspace` bytes in addition to the operands, or in what the residues of 128
-    rows and their sums take where that is more, on each device; other `devices` have a copy of `b`
+    rows and their sums take where that is more, on each device. Other `devices` have a copy of `b`
     and their rows besides.
 
     The method is Ozaki, Uchino and Imamura, "Ozaki Scheme II", arXiv 2504.08009, 2025, for
-    expansions; "auto" chooses by a table of shapes for CPUs and one for GPUs, so that limbs do not
+    expansions. "auto" chooses by a table of shapes for CPUs and one for GPUs, so that limbs do not
     depend on the model of either.
 
     Examples

@@ -114,13 +114,12 @@ def roots(
     Notes
     -----
     `error_bound` and `multiplicity` refer to the coefficients as they are stored. They are proven,
-    rounding errors included: a bound is what rounding to the limbs of the answer cuts off and
+    rounding errors included. A bound is what rounding to the limbs of the answer cuts off and
     hardly more, also of a multiple root, unless its multiplicity times the bits of the answer is
     more than 8192; then it is about ``2**(-8192 / k)`` of a root of multiplicity k. Where disks
     prove it, roots of real polynomials have an imaginary part that is exactly zero, or are exactly
-    conjugate.
-    `info.data_error_bound` is proven, too; it is infinite where the leading coefficient is not
-    known to differ from zero.
+    conjugate. `info.data_error_bound` is proven, too; it is infinite where the leading coefficient
+    is not known to differ from zero.
 
     Roots follow each other by decreasing modulus; those whose disks do not separate the moduli, as
     conjugate ones, by decreasing real part, then imaginary part. What is rounded may change that

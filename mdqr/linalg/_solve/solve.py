@@ -153,10 +153,10 @@ def solve(
 
     Notes
     -----
-    As `lstsq`, with rows scaled too and an approximate inverse of the matrix itself.
-    Systems of at most 64 unknowns are one kernel call, unless `progress` is given, with the same
-    limbs on CPU and GPU; on a GPU so are real ones of at most 128 for one or two right-hand sides.
-    Each matrix of a batch is solved by its own method.
+    As `lstsq`, with rows scaled too and an approximate inverse of the matrix itself. Systems of at
+    most 64 unknowns are one kernel call, unless `progress` is given, with the same limbs on CPU
+    and GPU. On a GPU so are real ones of at most 128 for one or two right-hand sides. Each matrix
+    of a batch is solved by its own method.
 
     Examples
     --------
@@ -526,7 +526,7 @@ def cond(
     -------
     MDArray
         The conditions, ``(...)``. Infinite for matrices of zeros, and where `inv` finds an exact
-        zero as a pivot; singular matrices of which rounding leaves more than zeros have conditions
+        zero as a pivot. Singular matrices of which rounding leaves more than zeros have conditions
         of about ``1 / eps``, as in NumPy.
 
     Raises

@@ -146,8 +146,8 @@ def eigh(
     Every eigenvalue is accurate to ``40 n eps`` of the largest one, the eigenvectors are
     orthonormal within ``40 n eps``, and ``norm(a V - V w) <= 100 n eps norm(a)``.
     ``info.error_bound`` proves what is right of each value, little above its true error, and
-    ``info.vector_error_bound`` how far a vector is from an exact one: residuals in twice the limbs
-    over distances of eigenvalues (docs/explanation/singular-values.md).
+    ``info.vector_error_bound`` how far a vector is from an exact one. They are residuals in twice
+    the limbs over distances of eigenvalues (docs/explanation/singular-values.md).
 
     The columns of ``a + s I``, s at least twice the norm, are made orthogonal as in `svd`,
     from eigenvectors by LAPACK on; eigenvalues are Rayleigh quotients with `a`. The limbs depend on

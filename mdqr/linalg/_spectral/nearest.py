@@ -120,7 +120,7 @@ def lowrank(
     orthonormal within ``60 k eps``.
 
     Columns are pivoted (as `qr` does) until the remainder of the matrix is at most ``sqrt(k) eps``
-    of it in the Frobenius norm, so that no column beyond the numerical rank is factored: whatever
+    of it in the Frobenius norm, so that no column beyond the numerical rank is factored. Whatever
     diag(R) suggests for the rank, nothing larger is lost. The SVD is computed of R (S. Zhang, E.
     Baharlouei, P. Wu, 2020, section 3.4, with pivots).
 

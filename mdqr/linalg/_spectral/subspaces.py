@@ -118,7 +118,7 @@ def subspace_angles(a: Any, b: Any, /, *, precision: PrecisionLike | None = None
     Notes
     -----
     Angles of `orth` of both, small ones by their sines, others by their cosines (Knyazev and
-    Argentati 2002): errors of the bases of size e change each angle by at most about e. The bases
+    Argentati 2002). Errors of the bases of size e change each angle by at most about e. The bases
     themselves have errors of ``40 m eps`` times the conditions of the matrices.
 
     Examples

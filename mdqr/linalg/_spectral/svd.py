@@ -163,19 +163,20 @@ def svd(
     largest one lose digits in od, and values below ``2**-1074`` are zero.
 
     ``info.error_bound`` proves what is right of each value, little above its true error, and
-    ``info.vector_error_bound`` how far vectors are from exact ones: residuals in twice the limbs
-    over distances of values, and where bounds are loose the decomposition in more limbs
+    ``info.vector_error_bound`` how far vectors are from exact ones. They are residuals in twice
+    the limbs over distances of values, and where bounds are loose the decomposition in more limbs
     (docs/explanation/singular-values.md). ``info.data_error_bound`` is for all `a` within their
     errors. No warning is issued if these leave a value no digit: each matrix without full rank has
     such a value.
 
-    The limbs are the same for any number of threads of mdqr, but depend on the LAPACK that starts
+    The limbs are the same for any number of threads of mdqr. They depend on the LAPACK that starts
     the rotations, thus on its version and its threads, and on the other matrices of a batch.
 
-    Where LAPACK finds values within ``2**30`` of each other its vectors turn the columns. Otherwise
-    columns are sorted by length and factored, R^H again (Z. Drmac and K. Veselic, New fast and
-    accurate Jacobi SVD algorithm, 2008), and the rows of the second R made orthogonal: by LAPACK
-    for rows of like size, by products once all angles are small, by Jacobi rotations otherwise.
+    Where LAPACK finds values within ``2**30`` of each other its vectors turn the columns.
+    Otherwise columns are sorted by length and factored, R^H again (Z. Drmac and K. Veselic, New
+    fast and accurate Jacobi SVD algorithm, 2008), and the rows of the second R are made
+    orthogonal. That is done by LAPACK for rows of like size, by products once all angles are
+    small, by Jacobi rotations otherwise.
 
     Examples
     --------

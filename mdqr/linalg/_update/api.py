@@ -258,7 +258,7 @@ def qr_update(
     """Return the factors of ``A + u v^H``.
 
     As `scipy.linalg.qr_update`. ``Q^H u`` is reduced to its first p rows from the bottom up, by
-    windows that leave R with p diagonals too many; the change is added there, and a second sweep
+    windows that leave R with p diagonals too many. The change is added there, and a second sweep
     of windows ends it. A thin Q gets the directions of u outside of it meanwhile.
 
     Parameters

@@ -377,8 +377,8 @@ class UpdatableLstsq:
         Notes
         -----
         The result is a fit of the rows of both. The order of merges changes it by rounding errors.
-        Rows of both are different ones, so that the larger of both errors counts, and the merge
-        as one change more: a tree of merges loses digits by its depth, not by the number of its
+        Rows of both are different ones, so that the larger of both errors counts, and the merge as
+        one change more. A tree of merges loses digits by its depth, not by the number of its
         leaves. Errors and `lost_digits` are added where rows were removed from one.
 
         Examples

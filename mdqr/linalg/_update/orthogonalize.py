@@ -29,10 +29,10 @@ def orthogonalize(
 ) -> tuple[Block, Block, Block]:
     """Split ``u = Q w' + Qu Ru`` with [Q Qu] orthonormal.
 
-    Block Gram-Schmidt with Householder factorisations inside of the block; from the second pass on
-    it is the orthonormal basis that is projected, so that columns of every length come out right. A
-    pass is repeated if it left too little (J. W. Daniel, W. B. Gragg, L. Kaufman and G. W. Stewart
-    1976).
+    Block Gram-Schmidt with Householder factorisations inside of the block. From the second pass on
+    it is the orthonormal basis that is projected, so that columns of every length come out right.
+    A pass is repeated if it left too little (J. W. Daniel, W. B. Gragg, L. Kaufman and G. W.
+    Stewart 1976).
 
     `q` ``(..., m, n)`` is orthonormal, `u` has at most m - n columns, and `w` is ``Q^H u``. With
     `check` each pass decides, on the host, whether another is needed; otherwise three are made.

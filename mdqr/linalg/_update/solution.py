@@ -159,8 +159,8 @@ class UpdatableLstsqInfo(Statistics[Any]):
         zero.
     bound_kind : str
         "estimated". With data, from the residual of x, measured in twice the precision, and a
-        measured distance of R from the data; without, from the number of changes, the digits that
-        removals lost, and R.
+        measured distance of R from the data. Without data, from the number of changes, the digits
+        that removals lost, and R.
     precision : Precision or None
         The precision of x; None for float32.
     data_error_bound, data_digits : numpy.ndarray

@@ -156,14 +156,14 @@ def least_squares(
     Attempts with other dampings and starting points follow where one fails; in these, parameters in
     which `fun` is linear are solved for (variable projection, G. Golub and V. Pereyra 1973).
 
-    **The digits.** Newton's method on the gradient, the function evaluated in qd, then in the
-    next precision above the result's, where differences over half of the digits are accurate to
-    all digits of the result. Above od no precision follows: differences of 12 points give about
-    110 digits, times the conditioning. Second derivatives are differences, too.
+    **The digits.** Newton's method on the gradient, the function evaluated in qd, then in the next
+    precision above the result's. There differences over half of the digits are accurate to all
+    digits of the result. Above od no precision follows: differences of 12 points give about 110
+    digits, times the conditioning. Second derivatives are differences, too.
 
     **The bound** is an estimate: twice the last step, ``abs(H^-1)`` times the errors of the
     gradient, and the rounding of x. The errors of the function are measured by a table of
-    differences (J. J. More and S. M. Wild 2011), the errors of the Jacobian are two of them over
+    differences (J. J. More and S. M. Wild 2011). The errors of the Jacobian are two of them over
     the step and the next term of the series. Which minimum is found cannot be certified.
 
     Examples

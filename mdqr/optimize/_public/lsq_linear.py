@@ -199,7 +199,7 @@ def lsq_linear(
     Notes
     -----
     P. B. Stark and R. L. Parker's method (1995), in float64 and then in the precision of the
-    result. `info.error_bound` is proven, in the next precision above the result's: the conditions
+    result. `info.error_bound` is proven, in the next precision above the result's. The conditions
     of Karush, Kuhn and Tucker hold for a gradient that differs from the computed one by a known
     amount, and the sum of squares is strictly convex. Where it is not shown to be convex, the
     bound is infinite, and digits are 0 (`bound_kind` "estimated").

@@ -112,7 +112,7 @@ def radius(series: PowerSeries, method: RadiusMethod = "auto") -> Radius:
     Notes
     -----
     E. Fabry 1896. Of the orders of extrapolation that which changes least is taken. Series in
-    ``t^p``, even and odd ones among them, are taken for series in ``t^p``; and all is computed in a
+    ``t^p``, even and odd ones among them, are taken for series in ``t^p``. All is computed in a
     unit of t in which coefficients are near one size, so that the unit of t makes no difference.
 
     No finite number of orders determines the radius. What `uncertainty` promises is

@@ -3,6 +3,9 @@
 // other header.
 #pragma once
 #include "mdqr/config.hpp"
+#if defined(_WIN32) && !defined(__FMA__)
+#include "mdqr/number/software_fma.hpp"
+#endif
 
 MDQR_BEGIN
 
@@ -74,7 +77,11 @@ MDQR_FN double from_bits(i64 a) {
 #else
 MDQR_FN double one_sum(double a, double b) { return a + b; }
 MDQR_FN double one_prod(double a, double b) { return a * b; }
+#if defined(_WIN32) && !defined(__FMA__)
+MDQR_FN double fma(double a, double b, double c) { return software_fma(a, b, c); }
+#else
 MDQR_FN double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
+#endif
 MDQR_FN double sqrt(double a) { return __builtin_sqrt(a); }
 MDQR_FN i64 bits(double a) {
     i64 r;

@@ -64,8 +64,8 @@ def factor(
     -------
     Refined or None
         Factors within ``20 max(n, columns) eps``, R with a positive diagonal; None where that
-        cannot be shown: the matrix is too near to singular, or its rows are graded over the bits of
-        the work.
+        cannot be shown. Then the matrix is too near to singular, or its rows are graded over the
+        bits of the work.
     """
     count, field = min(a.shape[-2:]), kind.is_complex
     first = a[..., :count] if columns == count else _bordered(backend, a, columns, field)
