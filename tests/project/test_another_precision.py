@@ -30,7 +30,7 @@ from mdqr._backend.host import window
 from mdqr._functions import special
 from mdqr._limbs.exact import sum_of_units
 from mdqr._limbs.planes import Kind
-from mdqr._precision import Precision, eps_bits
+from mdqr._precision import MOST_OF_FUNCTIONS, Precision, eps_bits, next_with_functions
 from mdqr.linalg._factor import wide_range
 from mdqr.linalg._products.exact import lines, plan
 from mdqr.linalg._shared import operands, tuning
@@ -128,6 +128,16 @@ def test_the_next_precision_is_that_of_the_registry(another):
         half = operands.half_of(limbs)
         assert half in (p.limbs for p in order)
         assert limbs <= 2 * half
+
+
+def test_guards_of_functions_are_precisions_that_have_them(another):
+    """Results in od are not to depend on functions of 16 limbs, which there are none of."""
+    for precision in _precision.PRECISIONS:
+        found = next_with_functions(precision)
+        assert found in (precision, precision.next)
+        assert found is precision or found.limbs <= MOST_OF_FUNCTIONS
+    assert next_with_functions(mdqr.qd).limbs in (5, 8)
+    assert next_with_functions(mdqr.od) is mdqr.od
 
 
 def test_digits_and_slices_hold_a_result(another):
