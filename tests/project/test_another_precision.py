@@ -110,11 +110,21 @@ def test_numbers_need_no_kernel(another):
 
 def test_kernels_say_which_limb_counts_they_have(another):
     x = mdqr.ones((3, 3), precision=another)
-    for call in (lambda: x + x, lambda: x @ x, lambda: mdqr.exp(x), lambda: mdqr.linalg.qr(x)):
+    for call in (lambda: x + x, lambda: x @ x, lambda: mdqr.linalg.qr(x)):
         with pytest.raises(
             ValueError, match=f"kernels exist for 1, 2, 4 and 8 limbs, not {another.limbs}"
         ):
             call()
+
+
+def test_elementary_functions_say_which_precision_has_them(another):
+    x, missing = mdqr.ones(3, precision=another), another.limbs > MOST_OF_FUNCTIONS
+    kind, text = (TypeError, r"x.astype\(mdqr.od\)") if missing else (ValueError, "kernels exist")
+    calls = (mdqr.exp, mdqr.cbrt, lambda x: mdqr.arctan2(x, 1), lambda x: x**0.5, mdqr.angle)
+    for call in calls:
+        for value in (x, x[0]):
+            with pytest.raises(kind, match=text):
+                call(value)
 
 
 def test_the_next_precision_is_that_of_the_registry(another):
