@@ -85,6 +85,19 @@ static real digit_product(real x, real y) {
     return mdqr::from_words<D, N, double>(word);
 }
 
+// The digits of residuals, of a number of at most 1.
+static void cut(const real& x) {
+    constexpr int D = mdqr::residual_digits<N>;
+    const real lifted = mdqr::scaled(x, std::ldexp(1.0, mdqr::lifted<D>));
+    double digit[D];
+    mdqr::to_digits<D, N>(lifted.limb, digit);
+    std::printf("cut");
+    put(x);
+    for (const double d : digit)
+        std::printf(" %a", d);
+    std::printf("\n");
+}
+
 static real exact_product(const real& x, const real& y) {
     mdqr::superacc sum;
     for (const double a : x.limb)
@@ -136,6 +149,8 @@ int main() {
         // Near 1, as rows are after their scaling.
         const real p = draw(-1, i % 2), q = draw(-2, i % 3 == 0);
         line("digits", p, q, digit_product(p, q));
+        cut(p);
+        cut(draw(-1 - 20 * i, i % 2));
         line("inverse", p, mdqr::inverse_of(p));
         line("inverse_root", mdqr::mul(p, p), mdqr::inverse_root(mdqr::mul(p, p)));
         real sum = mdqr::from_double<double, N>(0.0);
