@@ -23,6 +23,8 @@ from mdqr.linalg._shared.operands import trim
 
 # Of the powers of two above both operands, with room for the bits of the terms.
 _MOST_TOP = 900
+# Digits count multiples of the power of two of its negative: doubles hold them, and their sums.
+_MOST_UNIT = 960
 
 
 def matmul(
@@ -300,7 +302,9 @@ def integers_of(spans: tuple[int, int], most: int, terms: int, kind: Kind) -> In
     width = plan.reconstruction(moduli).width
     left_out = max(0, (max(cut) - 62 + width) // width) if cut else 0
     back = plan.reconstruction(moduli, left_out)
-    return Integers(tau, moduli, back, sum(tau) + above - left_out * width, above)
+    unit = sum(tau) + above - left_out * width
+    moved = max(0, unit - _MOST_UNIT)
+    return Integers(tau, moduli, back, unit - moved, above - moved)
 
 
 def tables(integers: Integers, conjugates: tuple[bool, bool]) -> list[Channels]:
