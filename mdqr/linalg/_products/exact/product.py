@@ -25,6 +25,7 @@ from mdqr.linalg._shared.operands import trim
 _MOST_TOP = 900
 # Digits count multiples of the power of two of its negative: doubles hold them, and their sums.
 _MOST_UNIT = 960
+_MOST_DIGITS = 1000  # the largest power of two of digits: they are doubles
 
 
 def matmul(
@@ -205,6 +206,11 @@ class Integers(NamedTuple):
     unit: int
     scale: int
 
+    @property
+    def top(self) -> int:
+        """The power of two that all digits are below."""
+        return self.back.width * int(self.back.weight.shape[-1]) - self.unit
+
 
 class _Form(NamedTuple):
     """The method by which a product of integers is formed; see `multiply`."""
@@ -282,6 +288,8 @@ def _integers(
     if any(cuts) and whole:
         return None
     integers = integers_of((pair[0].span, pair[1].span), most, int(a.shape[-1]), kind)
+    if integers.top > _MOST_DIGITS:
+        return None
     # What cutting changes must not overflow where the product does not.
     if (
         any(cuts)

@@ -201,7 +201,7 @@ def _weighted_norm(system: System, r: Block) -> Block:
     size = scaling.leading(r, system.kind.is_complex)
     if system.root is not None:
         size = size * scaling.leading(system.root, system.kind.is_complex)
-    return ((2.0 * size**2).sum(axis=-2)) ** 0.5
+    return 2.0**0.5 * scaling.norms(size, -2)
 
 
 def orthogonal(system: System, r: Scaled, condition: np.ndarray) -> Scaled:
@@ -244,7 +244,7 @@ def _part(
         found = a.swapaxes(-1, -2) @ weighted.conj()
     else:
         found = to_native(xp, gradient, field)
-    part = xp.asarray(condition)[..., None] * total(abs(found) ** 2, -2) ** 0.5
+    part = xp.asarray(condition)[..., None] * scaling.norms(found, -2)
     return part, part > _PART * total((r.conj() * weighted).real, -2) ** 0.5
 
 
