@@ -114,6 +114,7 @@ static void operate(const real& x, const real& y) {
     line("mul", x, y, mdqr::mul(x, y));
     line("div", x, y, mdqr::div(x, y));
     line("hypot", x, y, mdqr::hypot(x, y));
+    line("one", mdqr::div(x, x));
     line("sqrt", x, mdqr::sqrt(x.limb[0] < 0.0 ? mdqr::neg(x) : x));
     line("rint", x, mdqr::rint(x));
     line("exact", x, y, exact_product(x, y));

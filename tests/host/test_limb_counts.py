@@ -145,6 +145,15 @@ def test_nan_is_kept(printed):
         assert {float.fromhex(word) for word in rest} == {0.0}
 
 
+def test_a_number_over_itself_is_one(printed):
+    """Also where digits of it are cut off."""
+    precision, lines = printed
+    found = [words for name, *words in lines[1:] if name == "one"]
+    assert len(found) > 100
+    one = [1.0, *[0.0] * (precision.limbs - 1)]
+    assert all(list(map(float.fromhex, words)) == one for words in found)
+
+
 def test_integers_are_nearest(printed):
     precision, lines = printed
     for name, *words in lines[1:]:

@@ -1,19 +1,24 @@
-// Products, quotients and square roots of more than 9 limbs, by the digits of 51 bits of
-// digits.hpp.
+// Products, quotients and square roots of more than 9 limbs, by the 51-bit digits of digits.hpp.
 //
 // Networks of words grow with the cube of N: 16 limbs take 11 000 operations a product, and the
 // compiler a minute for each lane type; D = 17 digits take 153 products of digits, 5 operations
-// each. Operands are divided by powers of two, so that no digit leaves the range of doubles. With x
-// and y in [1/2, 1], |x y| >= 1/4 and
-//   product: it errs by (3 D + 2) 2^(-51D) before it is cut to N limbs (digits.hpp);
-//   quotient: digit k of q = sum c_k 2^(-49-51k) is the nearest integer to the remainder over y,
-//   but for 2^-40: |c_k| <= 2^50 + 1, and the last remainder is below 2^(1-51D). What is left out
-//   of the remainder, and cutting x and y to D digits, is as of products: at most 2 (3 D + 3)
-//   2^(-51D); root: the same, with 2 s in place of y; only digit 0, from the root of the first
-//   limb, may be off by 2/3, so that |s_1| <= 2^50.5 and twice a product of digits stays below
-//   2^102, where split products end.
-// The contract allows u^N for what comes before the cut: D is chosen so that all are below 2^-8
-// u^N. Pairs of digits that swap under x <-> y count the same: products commute bitwise.
+// each. Operands are divided by powers of two, so that no digit leaves the range of doubles: x and
+// y lie in [1/2, 1].
+//
+// A product errs by (3 D + 2) 2^(-51D) before it is cut to N limbs (digits.hpp).
+//
+// Of a quotient x is divided by so much that |q| <= 1, and q = sum c_k 2^(-51-51k) >= 1/2. Digit k
+// is the nearest integer to what is left of x over y, but for 2^-40: |c_0| <= 2^51, the others are
+// at most 2^50 + 2^11, and 2^(-51D) is left at the end. The words that are left out, and cutting x
+// and y to D digits, are as of products: it errs by 2 (3 D + 3) 2^(-51D). Where nothing is cut and
+// digits end, as of x / x, the quotient is exact.
+//
+// A root is the same with 2 s in place of y. Only digit 0, from the root of the first limb, may be
+// off by 0.7: |s_1| <= 2^50.5, and twice a product of digits stays below 2^102, where split
+// products end.
+//
+// D is chosen so that all are below 2^-8 u^N; the contract allows u^N for what comes before the
+// cut. Pairs of digits that swap under x <-> y count the same: products commute bitwise.
 #pragma once
 #include "mdqr/digits.hpp"
 
@@ -107,7 +112,9 @@ public:
         word[K + 1] = word[K + 1] - carry * (i64(1) << 51);
         const T whole = double_of<T>(word[K]);
         const T rest = one_prod(double_of<T>(word[K + 1]), broadcast<T>(two_to(-51)));
-        const T near = nearest_integer(one_prod(whole, reciprocal));
+        // An even integer where it may be a little beyond 2^51.
+        const T magic = broadcast<T>(K == 0 ? 2.0 * digit_rest : digit_rest);
+        const T near = one_sum(one_sum(one_prod(whole, reciprocal), magic), -magic);
         // What its rounding and that of the reciprocal leave is a few units.
         const T left = one_sum(fma(-near, high, whole), fma(-near, low(near), rest));
         return one_sum(near, nearest_integer(one_prod(left, reciprocal)));
@@ -139,14 +146,18 @@ template <int D, int N, class T> MDQR_FN md<T, N> from_digits(const T* digit, in
 // y not zero.
 template <class T, int N> MDQR_CALL md<T, N> div_digits(const md<T, N>& x, const md<T, N>& y) {
     constexpr int D = number_digits<N>;
-    const ints_t<T> ex = leading_exponent(x.limb[0]), ey = leading_exponent(y.limb[0]);
-    T a[D], b[D], c[D];
-    scaled_to_digits<D>(x, -ex - i64(2), a);
-    scaled_to_digits<D>(y, -ey, b);
-    digit_remainder<D, T> remainder(a);
-    // In units of word k, and digit k is twice as many of its own.
+    const ints_t<T> ey = leading_exponent(y.limb[0]);
+    // Word k counts half of what digit k of the quotient counts.
     const md<T, 2> half = scaled_by_power(md<T, 2>{{y.limb[0], y.limb[1]}}, -ey - i64(1));
     const T high = half.limb[0], low = half.limb[1];
+    ints_t<T> ex = leading_exponent(x.limb[0]);
+    const md<T, 1> first = scaled_by_power(md<T, 1>{{x.limb[0]}}, -ex - i64(1));
+    const ints_t<T> zero = bits(broadcast<T>(0.0));
+    ex = ex + select_ints(abs(first.limb[0]) > abs(high), zero + i64(1), zero);
+    T a[D], b[D], c[D];
+    scaled_to_digits<D>(x, -ex, a);
+    scaled_to_digits<D>(y, -ey, b);
+    digit_remainder<D, T> remainder(a);
     const T reciprocal = broadcast<T>(1.0) / high;
     static_for<0, D>([&](auto k) MDQR_LAMBDA {
         constexpr int K = k.value;
@@ -155,7 +166,7 @@ template <class T, int N> MDQR_CALL md<T, N> div_digits(const md<T, N>& x, const
         static_for<0, D - K>(
             [&](auto i) MDQR_LAMBDA { remainder.template subtract<K + i.value>(c[K], b[i]); });
     });
-    return from_digits<D, N>(c, ex - ey);
+    return from_digits<D, N>(c, ex - ey - i64(2));
 }
 
 // x positive.
