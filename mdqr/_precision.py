@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from mdqr._array.array import MDArray
 
 _GUARD_BITS = 64
-# The most limbs that elementary functions have kernels for: `find_last_digit` of
-# kernels/include/mdqr/elementary/fixed.hpp.
+# The most limbs that elementary functions have kernels for, `find_last_digit` of
+# kernels/include/mdqr/elementary/fixed.hpp, and paths of homotopies.
 MOST_OF_FUNCTIONS = 8
 
 # As checkers of types know them; other text is converted by ``Precision(text)``.

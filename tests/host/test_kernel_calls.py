@@ -35,7 +35,8 @@ def test_the_protocol_names_the_operations_of_the_kernels():
 
 def test_there_are_kernels_for_every_precision():
     counts = [int(count) for (count,) in listed("limb_counts.def", "MDQR_LIMB_COUNT")]
-    assert counts == [p.limbs for p in PRECISIONS]
+    assert counts == sorted(counts)
+    assert {p.limbs for p in PRECISIONS} <= set(counts)
 
 
 def test_the_stub_describes_the_extension():

@@ -15,7 +15,7 @@ from mdqr._array.array import MDArray
 from mdqr._backend.protocol import PathGoal
 from mdqr._functions.creation import array
 from mdqr._functions.from_limbs import from_limbs
-from mdqr._precision import PRECISIONS, Precision, dd
+from mdqr._precision import MOST_OF_FUNCTIONS, PRECISIONS, Precision, dd
 from mdqr._progress import Reporter
 from mdqr.series._homotopy.classify import Cluster, clusters
 from mdqr.series._homotopy.endgame import INFINITY, REGULAR
@@ -123,7 +123,7 @@ class Sweep:
         point, last = paths.x, max(PRECISIONS.index(self.precision) + 1, 2)
         # Two of Newton's corrections in each precision.
         goal = PathGoal(0.0, 1.0, 1.0, 1.0)
-        for precision in PRECISIONS[1 : last + 1]:
+        for precision in (p for p in PRECISIONS[1 : last + 1] if p.limbs <= MOST_OF_FUNCTIONS):
             before = array(point, precision=precision)
             paths = Paths.at(before, 0.0, set=sets)
             by_kernel(tables.ends(targets, precision), paths, every, goal, device)
