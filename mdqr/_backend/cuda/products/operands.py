@@ -34,7 +34,7 @@ class Product(NamedTuple):
 class Todo(NamedTuple):
     """Addresses of the elements for the exact accumulator and of their number.
 
-    All elements have no address; `number` is how many there are then.
+    All elements have no address, but their `number`.
     """
 
     elements: int
