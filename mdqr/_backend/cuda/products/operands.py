@@ -34,7 +34,7 @@ class Product(NamedTuple):
 class Todo(NamedTuple):
     """Addresses of the elements for the exact accumulator and of their number.
 
-    All elements have no address; `number` is how many there are then.
+    No address stands for all elements; `number` is their number then.
     """
 
     elements: int
