@@ -150,6 +150,13 @@ int main() {
         // Near 1, as rows are after their scaling.
         const real p = draw(-1, i % 2), q = draw(-2, i % 3 == 0);
         line("digits", p, q, digit_product(p, q));
+        // Sums of inner loops, whose leading limbs cancelled: networks take them as they are.
+        if (mdqr::by_digits<N>) {
+            const real rest = mdqr::add_fast(x, mdqr::neg(nearly));
+            const real twice = mdqr::add_fast(rest, rest);
+            line("loose", rest, y, mdqr::mul_fast(rest, y));
+            line("loose", twice, rest, mdqr::mul_fast(twice, rest));
+        }
         cut(p);
         cut(draw(-1 - 20 * i, i % 2));
         line("inverse", p, mdqr::inverse_of(p));

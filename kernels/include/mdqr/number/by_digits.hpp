@@ -70,13 +70,22 @@ MDQR_CALL md<T, N> from_words_times(const ints_t<T>* word, ints_t<T> e) {
     return r;
 }
 
+// Fast sums leave limbs out of order where they cancel; digits begin with the first limb.
+template <class T, int N> MDQR_FN md<T, N> in_order(md<T, N> x) {
+    if (any(not_normalised<N, N>(x.limb)))
+        x = renormalize<N, N>(x.limb);
+    return x;
+}
+
 // The digits of x 2^e, at most 1: long code, once for all that call it.
 template <int D, class T, int N>
 MDQR_CALL void scaled_to_digits(const md<T, N>& x, ints_t<T> e, T* digit) {
     to_digits<D, N>(scaled_by_power(x, e).limb, digit);
 }
 
-template <class T, int N> MDQR_CALL md<T, N> mul_digits(const md<T, N>& x, const md<T, N>& y) {
+template <class T, int N>
+MDQR_CALL md<T, N> mul_digits(const md<T, N>& any_x, const md<T, N>& any_y) {
+    const md<T, N> x = in_order(any_x), y = in_order(any_y);
     constexpr int D = number_digits<N>;
     const ints_t<T> ex = leading_exponent(x.limb[0]), ey = leading_exponent(y.limb[0]);
     T a[D], b[D];
@@ -144,7 +153,9 @@ template <int D, int N, class T> MDQR_FN md<T, N> from_digits(const T* digit, in
 }
 
 // y not zero.
-template <class T, int N> MDQR_CALL md<T, N> div_digits(const md<T, N>& x, const md<T, N>& y) {
+template <class T, int N>
+MDQR_CALL md<T, N> div_digits(const md<T, N>& any_x, const md<T, N>& any_y) {
+    const md<T, N> x = in_order(any_x), y = in_order(any_y);
     constexpr int D = number_digits<N>;
     const ints_t<T> ey = leading_exponent(y.limb[0]);
     // Word k counts half of what digit k of the quotient counts.
@@ -170,7 +181,8 @@ template <class T, int N> MDQR_CALL md<T, N> div_digits(const md<T, N>& x, const
 }
 
 // x positive.
-template <class T, int N> MDQR_CALL md<T, N> sqrt_digits(const md<T, N>& x) {
+template <class T, int N> MDQR_CALL md<T, N> sqrt_digits(const md<T, N>& any_x) {
+    const md<T, N> x = in_order(any_x);
     constexpr int D = number_digits<N>;
     // An even exponent: a quarter or more is left.
     const ints_t<T> half = (leading_exponent(x.limb[0]) + i64(1)) >> 1;
