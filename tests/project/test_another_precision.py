@@ -1,6 +1,7 @@
 """Consequences of a number of limbs, for precisions that are not in the registry: 3, 5 and 16.
 
-Kernels for them are not compiled here; `tests/limb_count.sh` runs other tests with those too.
+Kernels for them are not compiled here: `tests/host/test_limb_counts.py` compiles the headers for
+them, and `tests/limb_count.sh` the extension, with which it runs other tests.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def test_eps_and_tiny_follow_from_the_limbs(another):
     assert 10**another.digits <= 2**another.bits < 10 ** (another.digits + 1)
 
 
-@pytest.mark.parametrize("limbs", [3, 12])
+@pytest.mark.parametrize("limbs", [3, 12, 16])
 def test_a_precision_takes_a_few_lines(limbs, tmp_path):
     for name in (
         "kernels/include/mdqr/limb_counts.def",
@@ -109,12 +110,10 @@ def test_numbers_need_no_kernel(another):
 
 
 def test_kernels_say_which_limb_counts_they_have(another):
-    if another.limbs == 16:
-        pytest.skip("there are kernels of 16 limbs")
     x = mdqr.ones((3, 3), precision=another)
     for call in (lambda: x + x, lambda: x @ x, lambda: mdqr.linalg.qr(x)):
         with pytest.raises(
-            ValueError, match=f"kernels exist for 1, 2, 4, 8 and 16 limbs, not {another.limbs}"
+            ValueError, match=f"kernels exist for 1, 2, 4 and 8 limbs, not {another.limbs}"
         ):
             call()
 
