@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from mdqr._array.array import MDArray
 
 _GUARD_BITS = 64
+# The most limbs that elementary functions have kernels for, `find_last_digit` of
+# kernels/include/mdqr/elementary/fixed.hpp, and paths of homotopies.
+MOST_OF_FUNCTIONS = 8
 
 # As checkers of types know them; other text is converted by ``Precision(text)``.
 PrecisionName: TypeAlias = Literal["d", "dd", "qd", "od"]
@@ -304,6 +307,11 @@ def precision_for_digits(digits: float) -> Precision:
             f"precision; got {shown(digits)}"
         )
     return next(precision for precision in PRECISIONS if precision.digits >= digits)
+
+
+def next_with_functions(precision: Precision) -> Precision:
+    """Return the next higher precision if it has elementary functions, else `precision` itself."""
+    return precision.next if precision.next.limbs <= MOST_OF_FUNCTIONS else precision
 
 
 def precision_of_limbs(limbs: int) -> Precision:

@@ -16,7 +16,7 @@ from mdqr._array.array import MDArray
 from mdqr._convert.array_like import exact_value
 from mdqr._convert.strings import text_to_fraction
 from mdqr._errors import shown
-from mdqr._precision import Precision
+from mdqr._precision import PRECISIONS, Precision
 
 HALF = Fraction(1, 2)
 
@@ -61,7 +61,7 @@ def weight_of(kind: str, n: int, alpha: Any, beta: Any) -> Weight:
 def _exact(name: str, value: Any) -> Fraction:
     """Return a parameter, an exact number above -1."""
     if (exact := exact_value(value)) is None:
-        number = mdqr.array(value, precision=mdqr.od)
+        number = mdqr.array(value, precision=PRECISIONS[-1])
         if number.ndim or number.is_complex or not bool(mdqr.isfinite(number)):
             raise ValueError(f"gauss: {name} must be one finite real number; got {shown(value)}")
         text = isinstance(value, str) and bool(number)

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from mdqr._array.array import MDArray
 from mdqr._convert.array_like import plain
 from mdqr._pickles import pickled_fields
+from mdqr._precision import PRECISIONS
 from mdqr.testing._exact import SCALE, Integers, rational, to_integers
 
 __all__ = ["Exact", "exact", "exact_value", "host_block"]
 
 ONE: Final = 1 << SCALE
+_BITS: Final = PRECISIONS[-1].bits + 176  # of roots
 Triple = tuple[int, int, int] | None  # real and imaginary numerator, positive denominator
 Part = tuple[NDArray[np.float64], Integers]  # real or imaginary: first limbs, exact values
 
@@ -126,10 +128,10 @@ def exact(op: str, x: Any, y: Any = None) -> Exact:
     Returns
     -------
     Exact
-        The values, as a reference for `ulp_error` and `assert_close`. Square roots and moduli have
-        600 correct bits. Where an operand is not finite or the result does not exist, the
-        reference is what NumPy computes from the first limbs. The partial products of a complex
-        product use all limbs.
+        The values, as a reference for `ulp_error` and `assert_close`. Square roots and moduli
+        have 176 bits more than the highest precision. Where an operand is not finite or the
+        result does not exist, the reference is what NumPy computes from the first limbs. The
+        partial products of a complex product use all limbs.
 
     Raises
     ------
@@ -255,22 +257,24 @@ def _reciprocal(a: int, b: int) -> Triple:
 def _abs(a: int, b: int) -> Triple:
     if not b:
         return abs(a), 0, 1
-    return math.isqrt((a * a + b * b) << 1200), 0, 1 << 600
+    return math.isqrt((a * a + b * b) << 2 * _BITS), 0, 1 << _BITS
 
 
 def _sqrt(a: int, b: int) -> Triple:
-    # (m * 2**-1074)**0.5 = (m * 2**1074)**0.5 * 2**-1074: at least 601 bits
-    return None if a < 0 else (math.isqrt((a << SCALE) << 128), 0, 1 << 64)
+    # (m * 2**-1074)**0.5 = (m * 2**1074)**0.5 * 2**-1074: at least _BITS bits
+    more = _BITS - SCALE // 2
+    return None if a < 0 else (math.isqrt((a << SCALE) << 2 * more), 0, 1 << more)
 
 
 def _complex_sqrt(a: int, b: int) -> Triple:
     """Principal root: ``p = sqrt((|z| + |a|) / 2)`` and ``q = |b| / (2 p)`` do not cancel."""
     if not a and not b:
         return 0, 0, 1
-    modulus = math.isqrt((a * a + b * b) << 1200)
-    p = math.isqrt((modulus + (abs(a) << 600)) << (SCALE - 1 + 600))  # in units of 2**-1674
-    q = ((abs(b) << 1200) << (SCALE - 1)) // p
-    return (p, q, 1 << 600) if a >= 0 else (q, p, 1 << 600)
+    modulus = math.isqrt((a * a + b * b) << 2 * _BITS)
+    # In units of 2**-_BITS times those of a and b.
+    p = math.isqrt((modulus + (abs(a) << _BITS)) << (SCALE - 1 + _BITS))
+    q = ((abs(b) << 2 * _BITS) << (SCALE - 1)) // p
+    return (p, q, 1 << _BITS) if a >= 0 else (q, p, 1 << _BITS)
 
 
 _UNARY: Final = {

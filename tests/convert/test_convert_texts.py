@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
 from exact_limbs import stored
@@ -13,6 +15,7 @@ from mdqr._convert import arrays
 from mdqr._convert.arrays import block_to_strings
 from mdqr._convert.digits import most_digits
 from mdqr._convert.strings import strings_to_block, text_to_limbs
+from mdqr._io.loadtxt import read_table
 from mdqr._precision import PRECISIONS
 
 SIGNS = st.sampled_from(["", "-", "+"])
@@ -167,3 +170,15 @@ def test_the_extension_refuses_what_does_not_fit():
     ):
         with pytest.raises(ValueError, match="a kernel was given"):
             call()
+
+
+def test_more_limbs_than_the_extension_has_are_read():
+    """The command line reads one limb more than its precision has, be these 16."""
+    limbs, decimals = text.MOST_LIMBS + 1, ["0.1", "-3e-7", "12345678901234567890.5"]
+    _, read = text.read_texts(decimals, limbs)
+    assert not read.any()
+    wanted = np.array([text_to_limbs(decimal, limbs)[0] for decimal in decimals]).T
+    assert np.array_equal(strings_to_block(decimals, limbs)[0], wanted)
+    assert np.count_nonzero(wanted[:, 0]) == limbs
+    table = read_table(io.StringIO("".join(f"{decimal},1\n" for decimal in decimals)), limbs)
+    assert np.array_equal(table.real[..., 0], wanted)

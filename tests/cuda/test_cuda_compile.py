@@ -70,7 +70,13 @@ def is_plain(module, arch: str = FIRST) -> bool:
     return module.kind.limbs == PAIR
 
 
+# Two numbers of more limbs fill the registers of a thread: they are in local memory anyway.
+MOST_IN_REGISTERS = 8
+
+
 def is_hot(module) -> bool:
+    if module.kind.limbs > MOST_IN_REGISTERS:
+        return False
     return module.source in HOT or bool(HOT_OPERATIONS & set(module.defines))
 
 

@@ -85,6 +85,19 @@ static real digit_product(real x, real y) {
     return mdqr::from_words<D, N, double>(word);
 }
 
+// The digits of residuals, of a number of at most 1.
+static void cut(const real& x) {
+    constexpr int D = mdqr::residual_digits<N>;
+    const real lifted = mdqr::scaled(x, std::ldexp(1.0, mdqr::lifted<D>));
+    double digit[D];
+    mdqr::to_digits<D, N>(lifted.limb, digit);
+    std::printf("cut");
+    put(x);
+    for (const double d : digit)
+        std::printf(" %a", d);
+    std::printf("\n");
+}
+
 static real exact_product(const real& x, const real& y) {
     mdqr::superacc sum;
     for (const double a : x.limb)
@@ -101,6 +114,7 @@ static void operate(const real& x, const real& y) {
     line("mul", x, y, mdqr::mul(x, y));
     line("div", x, y, mdqr::div(x, y));
     line("hypot", x, y, mdqr::hypot(x, y));
+    line("one", mdqr::div(x, x));
     line("sqrt", x, mdqr::sqrt(x.limb[0] < 0.0 ? mdqr::neg(x) : x));
     line("rint", x, mdqr::rint(x));
     line("exact", x, y, exact_product(x, y));
@@ -136,6 +150,15 @@ int main() {
         // Near 1, as rows are after their scaling.
         const real p = draw(-1, i % 2), q = draw(-2, i % 3 == 0);
         line("digits", p, q, digit_product(p, q));
+        // Sums of inner loops, whose leading limbs cancelled: networks take them as they are.
+        if (mdqr::by_digits<N>) {
+            const real rest = mdqr::add_fast(x, mdqr::neg(nearly));
+            const real twice = mdqr::add_fast(rest, rest);
+            line("loose", rest, y, mdqr::mul_fast(rest, y));
+            line("loose", twice, rest, mdqr::mul_fast(twice, rest));
+        }
+        cut(p);
+        cut(draw(-1 - 20 * i, i % 2));
         line("inverse", p, mdqr::inverse_of(p));
         line("inverse_root", mdqr::mul(p, p), mdqr::inverse_root(mdqr::mul(p, p)));
         real sum = mdqr::from_double<double, N>(0.0);

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mdqr.linalg._products.exact import plan
+from mdqr._limbs.planes import Kind
+from mdqr._precision import PRECISIONS
+from mdqr.linalg._products.exact import lines, plan, product
 
 
 @settings(max_examples=60)
@@ -23,6 +26,24 @@ def test_moduli(bits, is_complex):
     assert all(256 < m <= 127 * 128 * 2 + 1 for m in values[chosen.narrow :])
     if is_complex:
         assert all(any((j * j + 1) % m == 0 for j in range(m)) for m in values)
+
+
+@pytest.mark.parametrize("is_complex", [False, True])
+@pytest.mark.parametrize("limbs", sorted({16, *(p.limbs for p in PRECISIONS)}))
+@pytest.mark.parametrize("terms", [1, plan.MOST_TERMS])
+def test_digits_of_the_longest_integers_are_doubles(limbs, terms, is_complex):
+    """Kernels refuse digits beyond 2**1000 and below 2**-1000: 16 limbs take 1760 bits."""
+    kind = Kind(limbs, is_complex)
+    most = lines.full_bits(kind)
+    for spans in ((most, most), (most, 1), (1, most), (most + 40, most)):
+        found = product.integers_of(spans, most, terms, kind)
+        pieces, width = found.back.weight.shape[-1], found.back.width
+        assert 0 <= found.unit <= 1000
+        assert width * pieces - found.unit <= 1000
+        assert pieces <= 64
+        # The result is the integer times this, but for the digits that are left out.
+        left_out = (sum(found.tau) - found.unit + found.scale) // width
+        assert left_out * width == sum(found.tau) - found.unit + found.scale
 
 
 @settings(max_examples=20)

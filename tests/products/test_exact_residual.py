@@ -11,6 +11,7 @@ import pytest
 from exact_matrices import Exact
 
 import mdqr
+from mdqr._limbs import planes
 from mdqr._limbs.planes import Kind
 from mdqr.linalg import inv
 from mdqr.linalg._products.exact import residual as module
@@ -48,6 +49,19 @@ def test_graded_operands_are_left_to_sums(multiple, rng):
     found = residual(backend, c._block, a._block, x._block, kind=kind)
     wanted = backend.residual([(1, c._block)], a._block, x._block, kind=kind)
     assert (found == wanted).all()
+
+
+def test_few_limbs_of_graded_operands(multiple, dtype, rng):
+    """Sums take no operand of more limbs than their result; steps of inverses in dd failed."""
+    a, x, c = drawn(multiple, dtype, rng)
+    a = a * 2.0 ** rng.integers(-600, 0, a.shape)
+    backend, few = gather(c, precision=None).backend, Kind(1, dtype is complex)
+    blocks = (c._block, a._block, x._block)
+    assert module._by_residues(backend, *blocks, few) is None
+    found = residual(backend, *blocks, kind=few)
+    wanted = residual(backend, *blocks, kind=Kind(multiple.limbs, few.is_complex))
+    assert found.shape[few.is_complex] == 1
+    assert (found == planes.first_limbs(wanted, few.is_complex, 1)).all()
 
 
 def test_inverses_and_batches(multiple, dtype, rng, monkeypatch):

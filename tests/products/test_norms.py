@@ -20,7 +20,7 @@ MATRIX_ORDERS = [None, "fro", 1, -1, math.inf, -math.inf]
 
 
 def moduli(a):
-    """Moduli as mpmath numbers of 600 bits."""
+    """Moduli as mpmath numbers."""
     values = np.asarray(a.to_mpmath(), dtype=object)
     return np.asarray(np.frompyfunc(abs, 1, 1)(values))
 
@@ -41,7 +41,7 @@ def exact_norm(values, order):
 @pytest.mark.parametrize("order", VECTOR_ORDERS)
 def test_vectors(precision, dtype, order, rng):
     x = cases.random(30, 1, precision, dtype, rng)[:, 0]
-    with mpmath.workprec(600):
+    with mpmath.workprec(precision.bits + 176):
         wanted = np.array([exact_norm(moduli(x), order)], dtype=object)
         # (K + 16) eps, for integer p a root of a sum of powers of p factors each.
         power = abs(order) if isinstance(order, int) and order not in (0, 1, 2) else 1
@@ -51,7 +51,7 @@ def test_vectors(precision, dtype, order, rng):
 @pytest.mark.parametrize("order", MATRIX_ORDERS)
 def test_matrices(precision, dtype, order, rng):
     a = cases.random(9, 6, precision, dtype, rng)
-    with mpmath.workprec(600):
+    with mpmath.workprec(precision.bits + 176):
         values = moduli(a)
         if order in (None, "fro"):
             wanted = exact_norm(values.ravel(), None)

@@ -1,6 +1,7 @@
 """Consequences of a number of limbs, for precisions that are not in the registry: 3, 5 and 16.
 
-Kernels for them are not compiled here; `tests/limb_count.sh` runs other tests with those too.
+Kernels for them are not compiled here: `tests/host/test_limb_counts.py` compiles the headers for
+them, and `tests/limb_count.sh` the extension, with which it runs other tests.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from mdqr._backend.host import window
 from mdqr._functions import special
 from mdqr._limbs.exact import sum_of_units
 from mdqr._limbs.planes import Kind
-from mdqr._precision import Precision, eps_bits
+from mdqr._precision import MOST_OF_FUNCTIONS, Precision, eps_bits, next_with_functions
 from mdqr.linalg._factor import wide_range
 from mdqr.linalg._products.exact import lines, plan
 from mdqr.linalg._shared import operands, tuning
@@ -67,7 +68,7 @@ def test_eps_and_tiny_follow_from_the_limbs(another):
     assert 10**another.digits <= 2**another.bits < 10 ** (another.digits + 1)
 
 
-@pytest.mark.parametrize("limbs", [3, 12])
+@pytest.mark.parametrize("limbs", [3, 12, 16])
 def test_a_precision_takes_a_few_lines(limbs, tmp_path):
     for name in (
         "kernels/include/mdqr/limb_counts.def",
@@ -110,11 +111,21 @@ def test_numbers_need_no_kernel(another):
 
 def test_kernels_say_which_limb_counts_they_have(another):
     x = mdqr.ones((3, 3), precision=another)
-    for call in (lambda: x + x, lambda: x @ x, lambda: mdqr.exp(x), lambda: mdqr.linalg.qr(x)):
+    for call in (lambda: x + x, lambda: x @ x, lambda: mdqr.linalg.qr(x)):
         with pytest.raises(
             ValueError, match=f"kernels exist for 1, 2, 4 and 8 limbs, not {another.limbs}"
         ):
             call()
+
+
+def test_elementary_functions_say_which_precision_has_them(another):
+    x, missing = mdqr.ones(3, precision=another), another.limbs > MOST_OF_FUNCTIONS
+    kind, text = (TypeError, r"x.astype\(mdqr.od\)") if missing else (ValueError, "kernels exist")
+    calls = (mdqr.exp, mdqr.cbrt, lambda x: mdqr.arctan2(x, 1), lambda x: x**0.5, mdqr.angle)
+    for call in calls:
+        for value in (x, x[0]):
+            with pytest.raises(kind, match=text):
+                call(value)
 
 
 def test_the_next_precision_is_that_of_the_registry(another):
@@ -128,6 +139,16 @@ def test_the_next_precision_is_that_of_the_registry(another):
         half = operands.half_of(limbs)
         assert half in (p.limbs for p in order)
         assert limbs <= 2 * half
+
+
+def test_guards_of_functions_are_precisions_that_have_them(another):
+    """Results in od are not to depend on functions of 16 limbs, which there are none of."""
+    for precision in _precision.PRECISIONS:
+        found = next_with_functions(precision)
+        assert found in (precision, precision.next)
+        assert found is precision or found.limbs <= MOST_OF_FUNCTIONS
+    assert next_with_functions(mdqr.qd).limbs in (5, 8)
+    assert next_with_functions(mdqr.od) is mdqr.od
 
 
 def test_digits_and_slices_hold_a_result(another):

@@ -3,9 +3,12 @@
 import flint
 import numpy as np
 
+from mdqr._precision import PRECISIONS
 from mdqr.linalg._matrix.refined import refinement
 
-BITS = 1000
+BITS = 2 * PRECISIONS[-1].bits + 152
+# Of steps that have converged, within what the range of float64 has.
+_SMALL = 2.0 ** -min(PRECISIONS[-1].bits + 176, 1000)
 
 
 def ball(value):
@@ -40,9 +43,9 @@ def square_root(a, start):
     for _ in range(12):
         step = middle(sylvester(x, x, a - x * x))
         x = middle(x + step)
-        if moduli(step).max() <= 2.0**-600 * moduli(x).max():
+        if moduli(step).max() <= _SMALL * moduli(x).max():
             break
-    assert moduli(x * x - a).max() <= 2.0**-600 * moduli(x).max() ** 2
+    assert moduli(x * x - a).max() <= _SMALL * moduli(x).max() ** 2
     return x
 
 
@@ -116,6 +119,6 @@ def riccati(a, b, q, r, start, *, discrete=False):
             rest = q + adjoint(a) * x + x * a - x * g * x
             step = middle(sylvester(adjoint(closed), closed, -rest))
         x = middle(x + step)
-        if moduli(step).max() <= 2.0**-600 * moduli(x).max():
+        if moduli(step).max() <= _SMALL * moduli(x).max():
             return x
     raise AssertionError("Newton's method does not converge")

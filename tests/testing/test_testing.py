@@ -298,7 +298,7 @@ class TestMeasures:
             if dtype is float and op == "sqrt":
                 operands = (abs(xy[0]),)
             reference = exact(op, *operands)
-            with mpmath.workprec(800):
+            with mpmath.workprec(2 * PRECISIONS[-1].bits):
                 values = [x.to_mpmath() for x in operands]
                 function = {
                     "sqrt": mpmath.sqrt,

@@ -26,8 +26,8 @@ MDQR_FN number_in_digits half_as_digits(number x) {
 // Digit k of the parts at data[k * stride].
 MDQR_FN number_in_digits get_digits(const double* data, i64 stride) {
     number_in_digits r;
-    static_for<0, number_digits>([&](auto k)
-                                     MDQR_LAMBDA { r.part[k / D].d[k % D] = data[k * stride]; });
+    static_for<0, total_digits>([&](auto k)
+                                    MDQR_LAMBDA { r.part[k / D].d[k % D] = data[k * stride]; });
     return r;
 }
 
@@ -157,7 +157,7 @@ MDQR_FN void make_pivot(const panel_block& q, int j) {
                           MDQR_LAMBDA { below = below || (limb != 0.0 && q.first + i > j); });
         if constexpr (sums_in_digits) {
             const number_in_digits d = half_as_digits(times_power(x, 2.0));
-            static_for<0, number_digits>(
+            static_for<0, total_digits>(
                 [&](auto k) MDQR_LAMBDA { q.digits[k * q.column + i] = d.part[k / D].d[k % D]; });
         }
     }
@@ -180,8 +180,8 @@ MDQR_FN void pass_on(const panel_block& q, int j, int c, int k, double word) {
 // Sums of column c, to the words that all blocks add to; the lanes share the work.
 MDQR_FN void pass_on_sums(const panel_block& q, int j, int c, const product_sum::sums& total) {
     const lane_groups by = q.by();
-    i64* to = q.exchange.sums_of(j) + c * number_digits;
-    static_for<0, number_digits>([&](auto k) MDQR_LAMBDA {
+    i64* to = q.exchange.sums_of(j) + c * total_digits;
+    static_for<0, total_digits>([&](auto k) MDQR_LAMBDA {
         const i64 word = total.part[k / D].w[k % D];
         if ((k.value & (by.lanes - 1)) != by.lane)
             return;
@@ -205,7 +205,7 @@ MDQR_FN void add_up_digits(const panel_block& q, int j) {
         const number y = divided_by_power(c == j ? q.pivot.get(0, i) : q.rows.get(c, i), e);
         const number_in_digits d = half_as_digits(y);
         if (i == row)
-            static_for<0, number_digits>(
+            static_for<0, total_digits>(
                 [&](auto k) MDQR_LAMBDA { pass_on(q, j, c, k, d.part[k / D].d[k % D]); });
         exact.add(get_digits(q.digits + i, q.column), d);
     }

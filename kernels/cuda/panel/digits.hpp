@@ -7,7 +7,8 @@
 // 51 bits of the next one, which leaves digits a little above 2^50.
 //
 // Reciprocals and roots start from a double, and that from 20 bits; each step triples their digits,
-// and the second one reaches nine.
+// and the second one reaches nine. Of more the third one begins with nine, right to eight and a
+// half.
 // With x0 and the residual e,
 //   1 / d      = x0 (1 + e + e^2 + O(e^3)),              e = 1 - d x0,
 //   1 / sqrt s = x0 (1 + e / 2 + 3 e^2 / 8 + O(e^3)),    e = 1 - s x0^2.
@@ -220,7 +221,7 @@ MDQR_FN digits<Result> corrected(const digits<Known>& x, const words<M>& residua
 
 // 1 / (8 sqrt(s)) for s between 1/16 and 1/4.
 template <int M> MDQR_CALL digits<M> reciprocal_root(digits<M> s) {
-    static_assert(M <= 9, "mdqr: so many digits take one more step");
+    static_assert(M <= 18, "mdqr: so many digits take one more step");
     constexpr int first = M < 4 ? M : 4;
     digits<1> seed;
     seed.d[0] = to_double(to_integer(one_prod(two_to(48), quick_reciprocal_root(leading(s)))));
@@ -229,15 +230,19 @@ template <int M> MDQR_CALL digits<M> reciprocal_root(digits<M> s) {
     const digits<3> y = corrected<1, 3>(seed, e, 32, 1536);
     if constexpr (M == 3) {
         return y;
-    } else {
+    } else if constexpr (M <= 9) {
         const digits<6> square = normalised(product<6>(y, y));
         return corrected<2, M>(y, less_than(-6, product<M>(s, square)), 32, 1536);
+    } else {
+        const digits<9> z = reciprocal_root(first_of<9>(s));
+        const digits<18> square = normalised(product<18>(z, z));
+        return corrected<8, M>(z, less_than(-6, product<M>(s, square)), 32, 1536);
     }
 }
 
 // 2^-Shift / d for d between 2^(1 - Shift) and 1, and a little beyond.
 template <int Shift, int M> MDQR_CALL digits<M> reciprocal(digits<M> d) {
-    static_assert(M <= 9, "mdqr: so many digits take one more step");
+    static_assert(M <= 18, "mdqr: so many digits take one more step");
     constexpr int first = M < 4 ? M : 4;
     constexpr i64 power = i64(1) << Shift;
     const double x = one_prod(two_to(51 - Shift), quick_reciprocal(leading(d)));
@@ -246,10 +251,14 @@ template <int Shift, int M> MDQR_CALL digits<M> reciprocal(digits<M> d) {
     seed.d[1] = to_double(to_integer(one_prod(one_sum(x, -seed.d[0]), two_to(51))));
     const words<4> e = less_than(-Shift, product<4>(first_of<first>(d), seed));
     const digits<3> y = corrected<1, 3>(seed, e, power, power * power);
-    if constexpr (M == 3)
+    if constexpr (M == 3) {
         return y;
-    else
+    } else if constexpr (M <= 9) {
         return corrected<2, M>(y, less_than(-Shift, product<M>(d, y)), power, power * power);
+    } else {
+        const digits<9> z = reciprocal<Shift>(first_of<9>(d));
+        return corrected<8, M>(z, less_than(-Shift, product<M>(d, z)), power, power * power);
+    }
 }
 
 MDQR_END

@@ -79,8 +79,8 @@ MDQR_FN column_sums gather_limbs(const panel_block& q, int j, int c) {
     }
     const double* sums = reinterpret_cast<const double*>(q.exchange.sums_of(j));
     const double* row = q.exchange.row_of(j);
-    set_from_words(r.s, sums + j * number_digits);
-    set_from_words(r.sum, sums + c * number_digits);
+    set_from_words(r.s, sums + j * total_digits);
+    set_from_words(r.sum, sums + c * total_digits);
     set_planes(r.alpha,
                [&](int l) MDQR_LAMBDA { return load_past_cache(row + j * scalar_words + l); });
     set_planes(r.row,

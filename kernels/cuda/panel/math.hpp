@@ -7,13 +7,13 @@ MDQR_BEGIN
 
 inline constexpr int parts = MDQR_COMPLEX ? 2 : 1, number_planes = limbs * parts;
 // Digits of a real number, and of a number.
-inline constexpr int D = result_digits<limbs>, number_digits = D * parts;
+inline constexpr int D = result_digits<limbs>, total_digits = D * parts;
 // Sums, scalars and T by digits: with few limbs these take longer than the limbs themselves.
 inline constexpr bool sums_in_digits = limbs > 2;
 inline constexpr bool updates_by_digits = limbs > 4 || (limbs > 2 && MDQR_COMPLEX);
 // Two rows on the way where a number leaves the registers for them: operations wait for each other.
 inline constexpr int rows_at_once = number_planes <= 2 ? 2 : 1;
-inline constexpr int scalar_words = sums_in_digits ? number_digits : number_planes;
+inline constexpr int scalar_words = sums_in_digits ? total_digits : number_planes;
 
 // By value, and out of line where there are many limbs.
 template <int N> MDQR_CALL md<double, N> normalise_call(md<double, N> x) {

@@ -79,7 +79,7 @@ template <int N, class F> MDQR_FN void set_planes(cmd<double, N>& x, F&& f) {
 struct panel_shared {
     static constexpr int below = 0, stale = 1, inverse = 8, tau = 32, arrays = 64;
     // Digits of the column in work, where sums are formed of them.
-    static constexpr int pivot_digits = sums_in_digits ? number_digits : 0;
+    static constexpr int pivot_digits = sums_in_digits ? total_digits : 0;
     static constexpr int pivot_words = number_planes + pivot_digits;
     double* memory;
     int w;
@@ -133,7 +133,7 @@ struct panel_exchange {
     i64* counter; // of barriers; then sums
     int w, blocks;
 
-    MDQR_FN static i64 column_digits(i64 w) { return w * number_digits; }
+    MDQR_FN static i64 column_digits(i64 w) { return w * total_digits; }
     MDQR_FN static i64 counters(i64 w) { return line + 3 * (column_digits(w) + 1); }
     MDQR_FN static i64 size(const panel_arguments& p) {
         const i64 pivots = p.in_shared ? 0 : p.blocks * pivot_size(p);
@@ -154,7 +154,7 @@ struct panel_exchange {
     MDQR_FN double* row_of(int j) const {
         return sizes + 2 * w * blocks + (j & 1) * w * scalar_words;
     }
-    // Word k of column c at c * number_digits + k; behind them, how many warps saw a number that is
+    // Word k of column c at c * total_digits + k; behind them, how many warps saw a number that is
     // not zero below the diagonal.
     MDQR_FN i64* sums_of(int j) const { return counter + line + j % 3 * (column_digits(w) + 1); }
 };

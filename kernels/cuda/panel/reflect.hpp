@@ -16,7 +16,7 @@ MDQR_FN bool gather(const panel_block& q, int j) {
     const panel_shared& shared = q.shared;
     if (!q.alone()) {
         const double* sums = reinterpret_cast<const double*>(q.exchange.sums_of(j));
-        const int all = q.w * number_digits;
+        const int all = q.w * total_digits;
         for (int t = q.thread; t < all; t += q.threads) {
             const int k = t % D;
             const i64 word = bits(load_past_cache(sums + t));
@@ -77,7 +77,7 @@ MDQR_CALL void make_inverse(const double* sums, const double* row, double* to) {
         inverse.part[0] = negative_if(negative, normalised(times(full_product(difference, q), 4)));
         inverse.part[im] = negative_if(true, normalised(times(full_product(side, q), 4)));
     }
-    static_for<0, number_digits>([&](auto k) MDQR_LAMBDA { to[k] = inverse.part[k / D].d[k % D]; });
+    static_for<0, total_digits>([&](auto k) MDQR_LAMBDA { to[k] = inverse.part[k / D].d[k % D]; });
 }
 
 template <int N> MDQR_FN void set_limbs(md<double, N>& x, const number_in_digits& d) {
@@ -135,7 +135,7 @@ MDQR_FN void make_factor(const panel_block& q, int j, int c, const digits<D>& ro
     if (c >= j && q.makes_t())
         write_r(q, j, c, to_number(r, 0), e);
     if (c != j)
-        static_for<0, number_digits>(
+        static_for<0, total_digits>(
             [&](auto k) MDQR_LAMBDA { q.shared.row(c)[k] = f.part[k / D].d[k % D]; });
 }
 
@@ -149,7 +149,7 @@ MDQR_FN void leave_column(const panel_block& q, int j) {
     shrink_column(q, j, c, true, {0.0, square_of(get_digits(q.shared.row(c), 1)), 0.0, 0.0, 0.0});
     q.shared.set_factor(c, zero_number());
     if constexpr (updates_by_digits)
-        static_for<0, number_digits>([&](auto k) MDQR_LAMBDA { q.shared.sums(c)[k] = 0.0; });
+        static_for<0, total_digits>([&](auto k) MDQR_LAMBDA { q.shared.sums(c)[k] = 0.0; });
     if (c >= j && q.owns(j))
         write_row(q, j, c);
 }
@@ -159,7 +159,7 @@ MDQR_FN void leave_column(const panel_block& q, int j) {
 MDQR_FN void set_update_factor(const panel_block& q, int c, const number_in_digits& f, int e) {
     q.shared.set_factor(c, to_number(f, e));
     if constexpr (updates_by_digits) {
-        static_for<0, number_digits>(
+        static_for<0, total_digits>(
             [&](auto k) MDQR_LAMBDA { q.shared.sums(c)[k] = f.part[k / D].d[k % D]; });
         q.shared.row(c)[0] = from_bits(e);
     }

@@ -1,6 +1,6 @@
 // Single elements of products and residuals that slices and digits do not serve: the exact sum
 // rounded once, or what IEEE makes of infinities and NaN. The elements stand in a list that the
-// kernel before filled.
+// kernel before filled; residuals of so many limbs that digits are no doubles are all done here.
 #include "device/device.hpp"
 
 #include "products/accumulator.hpp"
@@ -13,7 +13,8 @@ struct accumulator_arguments {
     matrix_view a, b; // (batch, m, k) and (batch, k, n)
     i64 conj_a, conj_b;
     i64 m, n, k;
-    i64 *list, *count;
+    const i64* list; // null: all elements
+    i64 count;       // the address of their number, and the number of all
     matrix_view out;
 #if MDQR_RESIDUAL
     residual_terms terms;
@@ -129,10 +130,10 @@ MDQR_END
 // Any grid of single warps.
 MDQR_KERNEL(mdqr_accumulator, mdqr::accumulator_arguments, mdqr::warp_lanes) {
     using namespace mdqr;
-    const i64 count = *p.count;
+    const i64 count = p.list ? *reinterpret_cast<const i64*>(p.count) : p.count;
     if (block_x() >= count)
         return;
     superacc acc;
     for (i64 t = block_x(); t < count; t += blocks_x())
-        put_element(p, element(p, p.list[t]), acc);
+        put_element(p, element(p, p.list ? p.list[t] : t), acc);
 }

@@ -95,11 +95,27 @@ MDQR_FN entry_words load_words(const unsigned* shared, int lane) {
 // Sums of channels l/4 (first two) and l/4 + 8 of a lane for entries 8 (l%4) + 2 q and the next.
 using sums_of_lane = int[4][4];
 
-MDQR_FN void sum_products(const four_words* factor, const entry_words& word, unsigned first,
-                          unsigned second, sums_of_lane& sum) {
-    int start[4] = {int(first), int(first), int(second), int(second)};
+// The same modulo m, near `start` again.
+MDQR_FN int near_start(int sum, const channel& by) {
+    const float turns = fused(float_of(unsigned(sum)), by.inverse, 0x1p23f);
+    const float of_start = fused(float_of(by.start), by.inverse, 0x1p23f);
+    return int(unsigned(sum) - (word_of(turns) - word_of(of_start)) * by.divisor);
+}
+
+// Sums of the bytes of 32 words stay within 22 bits. Of more, they are reduced halfway.
+inline constexpr int reduced_at = words > 32 ? (steps + 1) / 2 : steps;
+
+MDQR_FN void sum_products(const four_words* factor, const entry_words& word, unsigned first_start,
+                          unsigned second_start, const channel& first, const channel& second,
+                          sums_of_lane& sum) {
+    int start[4] = {int(first_start), int(first_start), int(second_start), int(second_start)};
     static_for<0, steps>([&](auto s) MDQR_LAMBDA {
         const four_words a = factor[32 * s.value];
+        if constexpr (s.value == reduced_at)
+            static_for<0, 16>([&](auto e) MDQR_LAMBDA {
+                int& x = sum[e.value / 4][e.value % 4];
+                x = near_start(x, e.value % 4 < 2 ? first : second);
+            });
         static_for<0, 4>([&](auto q) MDQR_LAMBDA {
             matrix_multiply_add(sum[q], a.at, word.at[s][q], s.value == 0 ? start : sum[q]);
         });
@@ -178,7 +194,7 @@ MDQR_FN void put_residues(const residue_arguments& p, const entry_words& word, i
          c += channels_at_once, at += channels_at_once * plane) {
         sums_of_lane sum;
         const channel first = by[0], second = by[half];
-        sum_products(factor, word, first.start, second.start, sum);
+        sum_products(factor, word, first.start, second.start, first, second, sum);
         if (within && c < narrow)
             put_narrow(at, first, sum, 0);
         if (within && c + half < narrow)
@@ -191,8 +207,9 @@ MDQR_FN void put_residues(const residue_arguments& p, const entry_words& word, i
          c += channels_at_once, at += 3 * channels_at_once * plane) {
         sums_of_lane low, high;
         const channel first = by[0], second = by[half];
-        sum_products(factor, word, first.start, second.start, low);
-        sum_products(factor + 32 * steps * wide_tiles, word, magic_word, magic_word, high);
+        sum_products(factor, word, first.start, second.start, first, second, low);
+        sum_products(factor + 32 * steps * wide_tiles, word, magic_word, magic_word, first, second,
+                     high);
         if (within && c < wide)
             put_wide(at, plane, first, low, high, 0);
         if (within && c + half < wide)

@@ -24,6 +24,7 @@ MDQR_BEGIN
 
 inline constexpr bool is_residual = MDQR_RESIDUAL;
 inline constexpr int D = is_residual ? residual_digits<limbs> : result_digits<limbs>;
+static_assert(D <= digits_in_range, "mdqr: digits of so many limbs leave the range of doubles");
 // Digits of a value of A that is cut in the short way.
 inline constexpr int short_digits = limbs + 1;
 static_assert(short_digits <= D);

@@ -83,6 +83,13 @@ private:
         return peak == 0 || peak >= infinity_bits ? 0 : exponent(from_bits(i64(peak)));
     }
 
+    bool has_entries(const column& c) const {
+        for (ptrdiff_t i = 0; i < planes * rows; ++i)
+            if (c.data[i] != 0.0)
+                return true;
+        return false;
+    }
+
     // Multiply rows from a multiple of 8 on by 2^-e; both factors are normal.
     void scale_column(const column& from, const column& to, ptrdiff_t begin, int e) const {
         const int half = -e / 2;
@@ -128,6 +135,9 @@ private:
                 v.data[plane * rows + i] = 0.0;
         md<double, N> sigma = column_square<Number>(v, first_group(j), rows);
         normalise(sigma);
+        // Entries whose squares underflow are removed, too: with many limbs eps is below them.
+        if (sigma.limb[0] == 0.0 && has_entries(v))
+            sigma.limb[0] = power_of_two(-1022);
         normalise(alpha);
         const reflector<scalar> r = make_reflector(alpha, sigma);
         const Number factor = everywhere(r.inverse);

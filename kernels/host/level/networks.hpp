@@ -56,9 +56,23 @@ MDQR_NETWORK real_lanes div_network(const real_lanes&, const real_lanes&);
 
 #if MDQR_LIMBS > 2
 MDQR_NETWORK real_one add_merged(const real_one&, const real_one&);
-MDQR_NETWORK real_one mul_guarded(const real_one&, const real_one&);
 #if MDQR_HOST_LANES > 1
 MDQR_NETWORK real_lanes add_merged(const real_lanes&, const real_lanes&);
+#endif
+#endif
+
+#if MDQR_LIMBS > 9 // by_digits
+MDQR_NETWORK real_one mul_digits(const real_one&, const real_one&);
+MDQR_NETWORK real_one div_digits(const real_one&, const real_one&);
+MDQR_NETWORK real_one sqrt_digits(const real_one&);
+#if MDQR_HOST_LANES > 1
+MDQR_NETWORK real_lanes mul_digits(const real_lanes&, const real_lanes&);
+MDQR_NETWORK real_lanes div_digits(const real_lanes&, const real_lanes&);
+MDQR_NETWORK real_lanes sqrt_digits(const real_lanes&);
+#endif
+#elif MDQR_LIMBS > 2
+MDQR_NETWORK real_one mul_guarded(const real_one&, const real_one&);
+#if MDQR_HOST_LANES > 1
 MDQR_NETWORK real_lanes mul_guarded(const real_lanes&, const real_lanes&);
 #endif
 #endif

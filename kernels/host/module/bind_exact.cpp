@@ -47,8 +47,8 @@ mdqr_exact::channels channels_of(const values<const int, 1>& modulus, int narrow
                                  const values<const int, 1>& start) {
     const mdqr_exact::channels c{int(modulus.shape(0)), narrow,     words,       parts,
                                  modulus.data(),        low.data(), high.data(), start.data()};
-    require(parts >= 1 && parts <= 2 && words >= 1 && words * parts <= most_words,
-            "words of another number", "1 to 32 of all parts");
+    require(parts >= 1 && parts <= 2 && words >= 1 && words <= most_words,
+            "words of another number", "1 to 32 of each part");
     require(narrow >= 0 && narrow <= c.count && int(low.shape(0)) == c.count &&
                 int(start.shape(0)) == c.count && int(high.shape(0)) == c.count - narrow &&
                 int(low.shape(1)) == words * parts && int(high.shape(1)) == words * parts,
@@ -61,7 +61,7 @@ mdqr_exact::channels channels_of(const values<const int, 1>& modulus, int narrow
 
 void exact_scan(input x, bool complex, exponents shift, values<long long, 1> top,
                 values<long long, 1> bottom) {
-    const block_view v = input_view(x, complex, 8);
+    const block_view v = input_view(x, complex, largest_limb_count);
     require(v.ndim == 2, "values of other axes", "a matrix");
     require_values(shift, v.shape + 1, 1);
     require_values(top, v.shape, 1);
@@ -81,7 +81,7 @@ void exact_residues(planes_of_bytes data, sums_of_lines sums, input x, bool comp
                     exponents exponent, exponents shift, int tau, values<const int, 1> modulus,
                     int narrow, int words, values<const int, 2> low, values<const int, 2> high,
                     values<const int, 1> start) {
-    const block_view v = input_view(x, complex, 8);
+    const block_view v = input_view(x, complex, largest_limb_count);
     const mdqr_exact::channels plan =
         channels_of(modulus, narrow, words, complex ? 2 : 1, low, high, start);
     const mdqr_exact::residues out = residues_of(data, sums, v.shape[0]);
@@ -94,7 +94,7 @@ void exact_residues(planes_of_bytes data, sums_of_lines sums, input x, bool comp
 
 void exact_magnitudes(planes_of_bytes data, sums_of_lines sums, input x, bool complex,
                       exponents exponent, exponents shift) {
-    const block_view v = input_view(x, complex, 8);
+    const block_view v = input_view(x, complex, largest_limb_count);
     const mdqr_exact::residues out = residues_of(data, sums, v.shape[0]);
     require_line_values(v, out, exponent, shift);
     require(data.shape(0) == 1 || data.shape(0) == 2, "planes of another number", "1 or 2");

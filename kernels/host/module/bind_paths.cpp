@@ -140,6 +140,8 @@ void follow(int limbs, const std::vector<words>& system, values<const double, 5>
             word most, bool jump) {
     table(limbs);
     const follow_paths_entry entry = follow_paths(limbs);
+    if (!entry)
+        refuse("paths of " + std::to_string(limbs) + " limbs", "at most 8");
     require(system.size() == 5, "tables of another number", "five");
     mdqr_paths::arguments p{};
     p.system = homotopy_of(system[0], system[1], system[2], system[3], system[4], coefficient,

@@ -65,7 +65,7 @@ const entry_table* entries(int limbs);
 
 const exact_table& exact_entries();
 
-// Null where there is no such limb count.
+// Null where there are no paths of so many limbs.
 follow_paths_entry follow_paths(int limbs);
 
 } // namespace mdqr_host

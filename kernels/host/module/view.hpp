@@ -8,6 +8,14 @@ using std::ptrdiff_t;
 
 constexpr int max_ndim = 64; // of NumPy
 
+constexpr int find_largest_limb_count() {
+    int largest = 0;
+#define MDQR_LIMB_COUNT(n) largest = n > largest ? n : largest;
+#include "mdqr/limb_counts.def"
+    return largest;
+}
+constexpr int largest_limb_count = find_largest_limb_count();
+
 // Of elementwise calls: no more are computed by the caller's thread alone, without the pool.
 constexpr ptrdiff_t elements_a_task = 512;
 

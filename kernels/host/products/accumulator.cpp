@@ -20,7 +20,7 @@ struct accumulator_word {
 class accumulator_number {
 public:
     int count;
-    accumulator_word word[16];
+    accumulator_word word[2 * mdqr_host::largest_limb_count];
 
     void read(const double* limb, int limbs, ptrdiff_t plane, bool negative) {
         count = 0;

@@ -22,6 +22,7 @@ MDQR_FN constexpr int pairs_of(int D, int DA, int DB) {
 template <int D> struct digit_engine {
     static constexpr int words = D, state_words = D + 1, L = lanes<lane>;
     static constexpr bool is_exact = true;
+    static constexpr int lift = lifted<D>;
     template <int M> static constexpr int near = near_digits<D, M>;
     // A packed panel of lanes stays within 32 KB of L1.
     static constexpr int chunk = ((4096 / (D * L)) & ~7) < (chunk_limit<D> & ~7)
@@ -173,6 +174,7 @@ constexpr int fold_length(ptrdiff_t terms, bool is_complex) {
 struct carry_save_engine {
     static constexpr int words = 2, state_words = 2, L = lanes<lane>;
     static constexpr bool is_exact = false;
+    static constexpr int lift = 0;
     template <int M> static constexpr int near = 2;
     static constexpr int chunk = 256, few_terms = 128;
 

@@ -29,12 +29,20 @@ __attribute__((noinline)) int pack_held(const vectors_of& v, double* to, ptrdiff
     constexpr int written = IsFull ? W : Engine::template near<M>;
     const double* p = v.at;
     lane first = broadcast<lane>(v.first[0]), second = broadcast<lane>(v.second[0]);
+    const auto lift = [&]() MDQR_LAMBDA {
+        if constexpr (Engine::lift != 0) {
+            first = one_prod(first, broadcast<lane>(two_to(Engine::lift / 2)));
+            second = one_prod(second, broadcast<lane>(two_to(Engine::lift / 2)));
+        }
+    };
+    lift();
     int used = 0;
     for (ptrdiff_t t = 0; t < v.terms; ++t, p += v.step, to += v.parts * W * L)
         for (ptrdiff_t g = 0; g < v.panels; ++g) {
             if (!v.one_scale) {
                 first = load<lane>(v.first + g * L);
                 second = load<lane>(v.second + g * L);
+                lift();
             }
             for (int part = 0; part < v.parts; ++part) {
                 const double* from = p + g * L * v.stride + part * v.x.imag;

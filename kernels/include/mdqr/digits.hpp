@@ -65,16 +65,23 @@ MDQR_FN constexpr double two_to(int e) { return power_of_two_constant(e); }
 inline constexpr double digit_split = 1.5 * two_to(103);
 inline constexpr double digit_rest = 1.5 * two_to(52);
 
+// Weights of so many digits are doubles. Of more, numbers are at most 2^lifted<D>, so that no limb
+// of them underflows, and what follows these digits is lifted again.
+inline constexpr int digits_in_range = 18;
+template <int D> inline constexpr int lifted = D > digits_in_range ? 900 : 0;
+
 // Move what is left of one limb to the digits from number I on; true if it reaches one behind those
 // that are not checked.
 template <int I, int Unchecked, int D, class T> MDQR_FN bool limb_to_digits(T x, T* digit) {
-    static_assert(50 + 51 * I < 1023, "mdqr: digits of so many limbs leave the range of doubles");
-    constexpr double weight = two_to(-50 - 51 * I), inverse = two_to(50 + 51 * I);
+    constexpr int e = lifted<D> - 50 - 51 * (I % digits_in_range);
+    constexpr double weight = two_to(e), inverse = two_to(-e);
     const T magic = broadcast<T>(digit_rest * weight);
     const T part = one_sum(one_sum(x, magic), -magic);
     digit[I] = fma(part, broadcast<T>(inverse), digit[I]);
     if constexpr (I + 1 < D) {
-        const T rest = one_sum(x, -part);
+        T rest = one_sum(x, -part);
+        if constexpr ((I + 1) % digits_in_range == 0)
+            rest = one_prod(rest, broadcast<T>(two_to(51 * digits_in_range)));
         // Two digits hold most limbs; the test skips work that would add zeros.
         if constexpr (Unchecked > 1)
             return limb_to_digits<I + 1, Unchecked - 1, D>(rest, digit);
@@ -100,9 +107,10 @@ template <int Last, int First, class T> MDQR_FN void carry_digits(T* digit) {
     });
 }
 
-// Balanced digits (integers in doubles) of the number with limbs x[0..M), |x| <= 1, normalised;
-// true if those behind near_digits may not be zero.
+// Balanced digits (integers in doubles) of the number with limbs x[0..M), |x| <= 2^lifted<D>,
+// normalised; true if those behind near_digits may not be zero.
 template <int D, int M, class T> MDQR_FN bool to_digits(const T* x, T* digit) {
+    static_assert(M <= digits_in_range, "mdqr: digits of so many limbs leave the range of doubles");
     static_for<0, D>([&](auto i) MDQR_LAMBDA { digit[i] = broadcast<T>(0.0); });
     bool is_far = false;
     // |limb l| <= 2^(-53l): it reaches digit l at most.

@@ -17,7 +17,8 @@
 
 MDQR_BEGIN
 
-// Words of the largest integers: more bits than limbs hold are cut by the plan.
+// Words of the largest integers, of each part of a number: more bits than limbs hold are cut by the
+// plan.
 inline constexpr int most_words = 32;
 
 // Exponents of zeros, and of what is not finite.

@@ -11,6 +11,8 @@ from math import ceil, log2
 from mdqr._precision import eps_bits
 
 _DIGIT_BITS, _SLICE_BITS = 51, 22
+# As `digits_in_range`: weights of so many digits are doubles.
+MOST_WEIGHTS = 18
 # Terms so many bits below the largest are summed without the exact accumulator.
 _LEAST_SPAN, _LEAST_SLICE_SPAN = 24, 30
 

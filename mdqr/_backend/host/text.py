@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mdqr._backend.host.backend import extension
 
 MOST_DIGITS = 400  # of a number that the extension writes
+MOST_LIMBS = 16  # of a number that it reads: `most_limbs` of kernels/host/text/decimal.hpp
 READ, EMPTY, OTHER = range(3)  # what a row is
 
 
@@ -27,12 +28,13 @@ def kernels() -> ModuleType | None:
 def read_texts(texts: Sequence[str], limbs: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Round ordinary decimals to greedy limbs ``(limbs, count)``, and tell which were read.
 
-    Others are of another form, very long, very large or small, or no numbers.
+    Others are of another form, very long, very large or small, or no numbers; or they are to have
+    more than `MOST_LIMBS` limbs.
     """
     block = np.zeros((limbs, len(texts)))
     done = np.zeros(len(texts), dtype=np.uint8)
     module = kernels()
-    if module is not None:
+    if module is not None and limbs <= MOST_LIMBS:
         module.read_texts(list(texts), block, done)
     return block, done.view(np.bool_)
 
@@ -45,7 +47,9 @@ def read_rows(
     delimiter: str | None,
     comments: str | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.uint8], NDArray[np.bool_]] | None:
-    """Read the lines of a text that end at `ends`, without quotes; None without an extension.
+    """Read the lines of a text that end at `ends`, without quotes; None if it is not done here.
+
+    That is without the extension, and for more than `MOST_LIMBS` limbs.
 
     Parameters
     ----------
@@ -72,7 +76,7 @@ def read_rows(
         ``(rows, columns)``: the cells that hold a number of another form, or none.
     """
     module = kernels()
-    if module is None:
+    if module is None or limbs > MOST_LIMBS:
         return None
     shape = (len(ends), int(targets.max(initial=-1)) + 1)
     block = np.empty((limbs, *shape))

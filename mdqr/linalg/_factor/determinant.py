@@ -12,8 +12,10 @@ from mdqr._array.array import MDArray
 from mdqr._backend.blocks import native_abs
 from mdqr._docstrings import documented
 from mdqr._errors import warn_of_precision
+from mdqr._functions.elementary import check_functions
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
+from mdqr._precision import MOST_OF_FUNCTIONS
 from mdqr._progress import Progress, Report, with_report
 from mdqr._typing import PrecisionLike
 from mdqr.linalg._factor.determinants.elimination import Scaled
@@ -304,16 +306,20 @@ def slogdet(
     if not (progress is None or isinstance(progress, Report)):
         return with_report(slogdet, locals())
     problem = Problem("slogdet", a, precision, data_error, progress)
+    check_functions("slogdet", problem.inputs.precision)
     found, field = problem.scaled, problem.inputs.is_complex
-    kind, backend = Kind(int(found.value.shape[field]), field), problem.backend
+    # Logarithms are of few limbs.
+    limbs = min(int(found.value.shape[field]), MOST_OF_FUNCTIONS)
+    kind, backend = Kind(limbs, field), problem.backend
     problem.warn_of_digits()
     problem.report = None
-    modulus = backend.unary("abs", found.value, kind=kind)
+    value = planes.narrow(found.value, field, limbs)
+    modulus = backend.unary("abs", value, kind=kind)
     divisor = modulus.copy()
     divisor[0] += backend.xp.where(scaling.magnitude_bits(modulus, False) == 0, 1.0, 0.0)
     if field:
         divisor = planes.complexify(divisor)
-    sign = backend.binary("divide", found.value, divisor, kind=kind)
+    sign = backend.binary("divide", value, divisor, kind=kind)
     wide = _logarithm(problem, modulus, found.exponent, kind.real)
     inputs = problem.inputs._replace(work=problem.inputs.precision)
     result = SlogdetResult(
@@ -328,6 +334,7 @@ def _info_of_logarithm(problem: Problem, found: Scaled, wide: Block, kind: Kind)
     limbs = precision.limbs
     eps = eps_of(kind)
     size = abs(wide[0])
+    is_cut = int(found.value.shape[problem.inputs.is_complex]) > kind.limbs
 
     def host(values: Block) -> np.ndarray:
         return fetch(values)[0].reshape(problem.batch)
@@ -343,7 +350,8 @@ def _info_of_logarithm(problem: Problem, found: Scaled, wide: Block, kind: Kind)
         finite = xp.isfinite(size)
         shown = planes.select(finite, wide, xp.zeros_like(wide))
         short = planes.select(finite, narrow, xp.zeros_like(narrow))
-        rounding = eps * (8.0 * xp.where(finite, size, 0.0) + 8.0)
+        # The last unit is for limbs that logarithms do not have.
+        rounding = eps * (8.0 * xp.where(finite, size, 0.0) + 8.0 + is_cut)
         cut = cut_off(problem.backend, shown, short, kind)
         bound = moved(found.relative) + rounding + cut
         return xp.where((found.error == -xp.inf) & ~finite, 0.0, bound)

@@ -268,7 +268,7 @@ class Operand:
 
     def gram(self, x: Block, p: Block, plan: Plan) -> Gram:
         """Return the Gram matrix of ``A X`` from its `product` `p`."""
-        norm = _frobenius(self.backend.xp, p)
+        norm = _frobenius(p)
         unit = constant(Kind(1, self.is_complex), int(p.shape[-2]))
         # The last term is for the rounding of p, and what underflows in it.
         off = plan.off + 4 * U * (1 + norm)
@@ -281,7 +281,7 @@ class Operand:
 
         X has one or two limbs, `absolute` belongs to it; `t` is of float64, and small.
         """
-        xp, field, size = self.backend.xp, self.is_complex, _frobenius(self.backend.xp, t)
+        xp, field, size = self.backend.xp, self.is_complex, _frobenius(t)
         unit = constant(Kind(1, field), self.columns)
         if planes.limb_count(x, field) == 1:
             x = self.first(x)
@@ -309,11 +309,11 @@ class Gram:
     def inverse(self) -> ApproximateInverse:
         """X with bounds of what it leaves."""
         operand, plan, xp = self.operand, self.plan, self.operand.backend.xp
-        seen = _frobenius(xp, xp.eye(operand.columns) - self.g)
+        seen = _frobenius(xp.eye(operand.columns) - self.g)
         left = seen + self.error
         # The 2-norm of P squared is at most 1 + left.
         rate = (left + self.off * (2 * (1 + left) ** 0.5 + self.off)) * UP
-        rows = _frobenius_of_rows(xp, operand.first(self.x)) * rate * UP
+        rows = _frobenius_of_rows(operand.first(self.x)) * rate * UP
         return ApproximateInverse(
             operand.backend, plan.steps, False, self.x, rate, rows, seen, plan.condition
         )
@@ -330,7 +330,7 @@ class Gram:
         x, lost = operand.changed(self.x, t, self.plan.absolute)
         h = self.g + multiplied(self.g, t)
         g = h + multiplied(turned(t), h)
-        size, left = _frobenius(xp, t), _frobenius(xp, e)
+        size, left = _frobenius(t), _frobenius(e)
         unit = constant(Kind(1, operand.is_complex), operand.columns)
         error = self.error * (1 + size) ** 2
         # The moduli of G have a norm of at most 1 + left.
@@ -349,8 +349,8 @@ def constant(kind: Kind, terms: int) -> float:
     return (terms + 12) * (2 if kind.is_complex else 1) * precision_for(kind.limbs).eps
 
 
-def _frobenius(xp: ModuleType, x: Block) -> Block:
-    return _squares(xp, x) ** 0.5
+def _frobenius(x: Block) -> Block:
+    return scaling.norms(x, (-2, -1), keepdims=True)
 
 
 def _squares(xp: ModuleType, x: Block) -> Block:
@@ -358,8 +358,8 @@ def _squares(xp: ModuleType, x: Block) -> Block:
     return total(size * size, (-2, -1), keepdims=True)
 
 
-def _frobenius_of_rows(xp: ModuleType, x: Block) -> Block:
-    return total(xp.abs(x) ** 2, -1, keepdims=True) ** 0.5
+def _frobenius_of_rows(x: Block) -> Block:
+    return scaling.norms(x, -1, keepdims=True)
 
 
 def largest_singular_value(backend: Backend, a: Block) -> Block:

@@ -208,4 +208,4 @@ class Basis:
 
 
 def _frobenius(x: Block) -> Block:
-    return (x**2).sum(axis=(-2, -1), keepdims=True) ** 0.5
+    return scaling.norms(x, (-2, -1), keepdims=True)

@@ -15,6 +15,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._limbs.scaling import norms, powers_of_two
+from mdqr._precision import PRECISIONS, next_with_functions
 from mdqr.optimize._batch.algebra import (
     FEWEST,
     Floats,
@@ -133,12 +134,12 @@ class Iteration:
 
     def run(self) -> Minima:
         """Return the minima; Newton's method fails where none is near."""
-        last = self._problems.precision.next
+        last = next_with_functions(self._problems.precision)
         found = self._stage(mdqr.dd, last is mdqr.dd)
         if self._problems.unit:
             last = min(mdqr.qd, last)
-        for precision in (mdqr.qd, mdqr.od):
-            if precision <= last:
+        for precision in PRECISIONS:
+            if mdqr.dd < precision <= last:
                 found = self._stage(precision, precision is last)
         return found
 

@@ -12,7 +12,7 @@ import mdqr
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._limbs.folds import is_all, is_any
-from mdqr._precision import Precision
+from mdqr._precision import PRECISIONS, Precision
 from mdqr.optimize._batch.algebra import Floats, to_host
 from mdqr.optimize._model.doubles import Doubles, doubles_of
 from mdqr.optimize._model.noise import COARSE, EXPECTED, GOLDEN, ORDER, SHOWN
@@ -208,7 +208,7 @@ class Problems:
             if before is None:
                 self.see(found)
             return found
-        ratio = eps / {mdqr.qd: mdqr.dd, mdqr.od: mdqr.qd}[x.precision].eps
+        ratio = eps / max(p for p in PRECISIONS if p < x.precision).eps
         expected = Noise(before.absolute * ratio, xp.maximum(before.unit * ratio, eps))
         rows, count = self.rows, x.shape[1]
         few = np.linspace(0, count - 1, min(count, _TRIED)).astype(int)

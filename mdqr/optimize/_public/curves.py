@@ -11,7 +11,7 @@ import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import warn_of_precision
 from mdqr._limbs.folds import is_all
-from mdqr._precision import Precision
+from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._shared.first_calls import expect
 from mdqr.optimize._model.doubles import Doubles, doubles_of
 from mdqr.optimize._public.batch import BatchInfo, fitted
@@ -150,7 +150,7 @@ def _places(name: str, xdata: Any, y: MDArray) -> tuple[Any, bool]:
         isinstance(xdata, (list, tuple, range, MDArray, np.ndarray)) or hasattr(xdata, "__array__")
     ):
         return xdata, False
-    x = mdqr.array(xdata, precision=mdqr.od).to_device(y.device)
+    x = mdqr.array(xdata, precision=PRECISIONS[-1]).to_device(y.device)
     if x.ndim > 1 and x.shape == y.shape:
         return x.reshape(-1, y.shape[-1]), True
     if x.ndim and x.shape[-1] != y.shape[-1]:
@@ -175,7 +175,7 @@ def _starts(name: str, start: MDArray, shape: tuple[int, ...]) -> MDArray:
 def _deviations(name: str, sigma: Any, y: MDArray) -> MDArray | None:
     if sigma is None:
         return None
-    deviations = mdqr.array(sigma, precision=mdqr.od).to_device(y.device)
+    deviations = mdqr.array(sigma, precision=PRECISIONS[-1]).to_device(y.device)
     try:
         wide = mdqr.broadcast_to(deviations, y.shape)
     except ValueError:

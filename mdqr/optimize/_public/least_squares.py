@@ -11,7 +11,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._core.promotion import precisions_in
-from mdqr._precision import Precision, as_precision
+from mdqr._precision import PRECISIONS, Precision, as_precision
 from mdqr._progress import Progress, Report, Reporter, Steps, with_report
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
@@ -232,7 +232,7 @@ def start_of(
     found = as_precision(precision) if precision is not None else None
     held = (x0.precision,) if isinstance(x0, MDArray) else precisions_in(x0)
     work = found or max(held, default=mdqr.d)
-    start = numbers(name, "x0", x0, mdqr.od)
+    start = numbers(name, "x0", x0, PRECISIONS[-1])
     if start.is_complex and not complex_too:
         raise ValueError(f"{name}: `x0` must be real; give real and imaginary parts as parameters")
     if start.ndim > 1 and not batch:
@@ -288,7 +288,7 @@ def problem_of(
 ) -> Problem:
     """Return a problem from the options, which are checked."""
     name, n = function.name, start.shape[0]
-    box: Box = box_of(name, bounds, n, mdqr.od)
+    box: Box = box_of(name, bounds, n, PRECISIONS[-1])
     if not box.holds(start):
         j = int(np.flatnonzero(~np.asarray((start >= box.lower) & (start <= box.upper)))[0])
         raise ValueError(f"{name}: `x0` is infeasible: {names[j]} is outside of its bounds")

@@ -11,7 +11,7 @@ import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import place_of_least, warn_of_precision
 from mdqr._limbs.scaling import powers_of_two
-from mdqr._precision import Precision
+from mdqr._precision import PRECISIONS, Precision, next_with_functions
 from mdqr._progress import Progress, Report, with_report
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
@@ -91,7 +91,7 @@ class _Equations:
         _check_count(function, unknowns)
         x = unknowns.parts.astype(mdqr.dd)
         sizes = sizes_of(x)
-        box = box_of(function.name, (-np.inf, np.inf), x.shape[0], mdqr.od)
+        box = box_of(function.name, (-np.inf, np.inf), x.shape[0], PRECISIONS[-1])
         with np.errstate(all="ignore"):
             r, jacobian = Differences(function, box).near(x, None, sizes, mdqr.dd.eps)
             size = np.abs(leading(r)) + np.abs(jacobian) @ sizes
@@ -350,7 +350,9 @@ def _result(
 def _warn(problem: Problem, result: OptimizeResult, found: bool) -> None:
     info = result.info
     text = result.message if not found else ""
-    if found and (problem.noisy or info.noise > 2.0**14 * problem.precision.next.eps):
+    if found and (
+        problem.noisy or info.noise > 2.0**14 * next_with_functions(problem.precision).eps
+    ):
         text = f"`fun` rounds to {-np.log10(info.noise):.0f} digits: {COMPUTES_IN_FLOAT64}"
     if text and result.status != STOPPED:
         warn_of_precision(

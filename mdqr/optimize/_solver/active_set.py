@@ -18,7 +18,7 @@ import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import PrecisionWarning
 from mdqr._limbs.scaling import column_exponents, top_exponents
-from mdqr._precision import Precision
+from mdqr._precision import PRECISIONS, Precision
 from mdqr._progress import Steps
 from mdqr.linalg import LinAlgError, lstsq
 from mdqr.optimize._enclosure.ball import Ball, enclosed, size, up
@@ -269,6 +269,6 @@ def convex_error(system: System, x: MDArray) -> np.ndarray:
 
 def _check_inside(system: System, x: MDArray, free: np.ndarray, moved: np.ndarray) -> None:
     reach = up(moved)
-    at = x[free].astype(mdqr.od)
+    at = x[free].astype(PRECISIONS[-1])
     if not bool(((at - reach >= system.lower[free]) & (at + reach <= system.upper[free])).all()):
         raise Unproven("a variable is too near to its bound")

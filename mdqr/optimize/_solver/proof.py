@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-import mdqr
 from mdqr._array.array import MDArray
-from mdqr._precision import Precision
+from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg import LinAlgError
 from mdqr.optimize._enclosure.ball import Ball, enclosed, size, up
 from mdqr.optimize._enclosure.jet import Jet, variables, vector
@@ -114,7 +113,7 @@ class _Proof:
                 raise Unproven("the gradient at a bound is not shown to point outwards")
         if box.bounded and width.size:
             reach = up(width)
-            middle = x.mid[self._index].astype(mdqr.od)
+            middle = x.mid[self._index].astype(PRECISIONS[-1])
             lower, upper = box.lower[self._index], box.upper[self._index]
             if not bool(((middle - reach >= lower) & (middle + reach <= upper)).all()):
                 raise Unproven("the minimum is too near to a bound")

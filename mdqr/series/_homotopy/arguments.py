@@ -10,7 +10,7 @@ from mdqr._array.array import MDArray
 from mdqr._core.promotion import precisions_in
 from mdqr._functions.creation import array
 from mdqr._limbs.device import check_device, device_of, is_cuda_array
-from mdqr._precision import Precision, as_precision, dd
+from mdqr._precision import MOST_OF_FUNCTIONS, PRECISIONS, Precision, as_precision, dd
 from mdqr._typing import PrecisionLike
 from mdqr.series._homotopy.problem import Problem
 from mdqr.series._systems.polynomial import Gaussian
@@ -20,8 +20,16 @@ from mdqr.series._systems.terms import gaussian
 
 def precision_given(given: PrecisionLike | None, system: System, target: Any) -> Precision:
     if given is not None:
-        return as_precision(given)
-    return max(system._precisions.union(precisions_in(target)), default=dd)
+        found = as_precision(given)
+    else:
+        found = max(system._precisions.union(precisions_in(target)), default=dd)
+    if found.limbs > MOST_OF_FUNCTIONS:
+        highest = max(p for p in PRECISIONS if p.limbs <= MOST_OF_FUNCTIONS)
+        raise ValueError(
+            f"series.solve is for precisions up to {highest.name}; got {found.name}: take "
+            f"precision=mdqr.{highest.name}, and more digits of simple solutions by newton_series"
+        )
+    return found
 
 
 def values_given(problem: Problem, given: Any, name: str) -> list[Gaussian]:

@@ -11,7 +11,7 @@ from mdqr._backend.protocol import PathGoal
 from mdqr._errors import PrecisionWarning
 from mdqr._functions.creation import array
 from mdqr._functions.from_limbs import from_limbs
-from mdqr._precision import PRECISIONS, Precision
+from mdqr._precision import Precision, next_with_functions
 from mdqr.linalg import LinAlgError, solve
 from mdqr.series._homotopy.homotopy import solved
 from mdqr.series._homotopy.problem import in_units, units_near
@@ -52,7 +52,7 @@ def _refined(terms: Terms, x: np.ndarray | MDArray, precision: Precision) -> MDA
     Residuals are evaluated in the next higher precision, so that the solutions have all digits, and
     Jacobians in float64 while this makes corrections small.
     """
-    work = PRECISIONS[min(PRECISIONS.index(precision) + 1, len(PRECISIONS) - 1)]
+    work = precision.next
     point = array(x, precision=work)
     if not point.is_complex:
         point = point.astype(dtype=complex)
@@ -82,7 +82,7 @@ def separated(terms: Terms, x: np.ndarray | MDArray, precision: Precision) -> MD
     At first it halves the distance, at a solution of multiplicity m it takes a part of 1 / m; once
     it is smaller than that between solutions, it converges as usual.
     """
-    work = PRECISIONS[min(PRECISIONS.index(precision) + 1, len(PRECISIONS) - 1)]
+    work = next_with_functions(precision)
     # A homotopy that does not move: each call of the kernel corrects points twice.
     orders = [[value] for value in terms.coefficients]
     rows = merged(terms.equation, terms.exponents, orders, work)

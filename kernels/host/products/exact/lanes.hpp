@@ -56,7 +56,8 @@ MDQR_FN half_lanes nearest_residues(half_lanes x, double m, double inverse) {
     return nearest_residues(__builtin_convertvector(x, double_lanes), m, inverse);
 }
 
-// The same for |x| < 2^22 by floats, whose quotients err by less than 1 / (2 m) there.
+// The same for |x| < 2^23 by floats, or one farther from zero: quotients err by less than 1 / m
+// there, or not at all for m = 256, and bytes hold what they lead to.
 MDQR_FN int_lanes nearest_residues(int_lanes x, float m, float inverse) {
     const float_lanes y = __builtin_convertvector(x, float_lanes),
                       magic = 0x1.8p23f - (float_lanes){};

@@ -134,7 +134,7 @@ void exact_residues(const residues& out, const channels& plan, const block_view&
                     power_factors<lane>(i64(tau) + (step < k ? shift[step] : 0) - load_lanes(e + i),
                                         first, second);
                     for (int part = 0; part < plan.parts; ++part) {
-                        lane limb[8];
+                        lane limb[mdqr_host::largest_limb_count];
                         const double* from =
                             x.data + part * x.imag + (line0 + i) * x.stride[0] + step * x.stride[1];
                         for (int l = 0; l < x.limbs; ++l)

@@ -26,7 +26,8 @@ template <int N, class T, int M> MDQR_CALL wide_pair<T, N> unit_of(const md<T, M
     const sine_parts<T, N> p = sines_of<T, N>(a.r);
     wide_pair<T, N> r{sine_of<T, N>(p, one_sum(a.quadrant, broadcast<T>(1.0))),
                       sine_of<T, N>(p, a.quadrant)};
-    r.im = select(abs(y.limb[0]) < broadcast<T>(two_to<-53 * (N + 1)>), with_limbs<N + 1>(y), r.im);
+    r.im = select(abs(y.limb[0]) < broadcast<T>(two_to_the<-53 * (N + 1)>), with_limbs<N + 1>(y),
+                  r.im);
     return r;
 }
 

@@ -65,15 +65,15 @@ template <class T> MDQR_FN T from_ints(ints_t<T> a) {
     return one_sum(from_bits(a + 0x4338000000000000LL), -broadcast<T>(0x1.8p52));
 }
 
-template <int E> inline constexpr double two_to = power_of_two_constant(E);
+template <int E> inline constexpr double two_to_the = power_of_two_constant(E);
 
 // Digits Last down to First + 1 become at most 2^23; the value stays.
 template <int First, int Last, class T> MDQR_FN void carry(T* a) {
     const T magic = broadcast<T>(0x1.8p52);
     MDQR_UNROLL
     for (int i = Last; i > First; --i) {
-        const T c = one_sum(exact_fma(a[i], broadcast<T>(two_to<-digit_bits>), magic), -magic);
-        a[i] = exact_fma(c, broadcast<T>(-two_to<digit_bits>), a[i]);
+        const T c = one_sum(exact_fma(a[i], broadcast<T>(two_to_the<-digit_bits>), magic), -magic);
+        a[i] = exact_fma(c, broadcast<T>(-two_to_the<digit_bits>), a[i]);
         a[i - 1] = one_sum(a[i - 1], c);
     }
 }
@@ -170,8 +170,8 @@ template <int F, int B, class T, int M> MDQR_CALL fixed<T, F> to_fixed(const md<
     static_for<0, M>([&](auto l) MDQR_LAMBDA {
         T rest = x.limb[l];
         static_for<(53 * l.value + 23 - B) / digit_bits, F + 1>([&](auto i) MDQR_LAMBDA {
-            constexpr double unit = two_to<-digit_bits * i.value>,
-                             many = two_to<digit_bits * i.value>;
+            constexpr double unit = two_to_the<-digit_bits * i.value>,
+                             many = two_to_the<digit_bits * i.value>;
             const T d = one_sum(exact_fma(rest, broadcast<T>(many), magic), -magic);
             rest = exact_fma(d, broadcast<T>(-unit), rest);
             r.digit[i] = one_sum(r.digit[i], d);
@@ -183,10 +183,11 @@ template <int F, int B, class T, int M> MDQR_CALL fixed<T, F> to_fixed(const md<
 // Digits by pairs, exactly; w has room for (F + 2) / 2 words.
 template <class T, int F> MDQR_FN void to_words(T* w, const fixed<T, F>& x) {
     static_for<0, (F + 2) / 2>([&](auto j) MDQR_LAMBDA {
-        constexpr double unit = two_to<-2 * digit_bits * j.value>;
+        constexpr double unit = two_to_the<-2 * digit_bits * j.value>;
         w[j] = one_prod(x.digit[2 * j], broadcast<T>(unit));
         if constexpr (2 * j.value + 1 <= F)
-            w[j] = exact_fma(x.digit[2 * j + 1], broadcast<T>(unit * two_to<-digit_bits>), w[j]);
+            w[j] =
+                exact_fma(x.digit[2 * j + 1], broadcast<T>(unit * two_to_the<-digit_bits>), w[j]);
     });
 }
 
@@ -202,7 +203,7 @@ template <class T, int F> MDQR_FN T leading(const fixed<T, F>& x) {
     T r = broadcast<T>(0.0);
     static_for_down<3, 0>([&](auto i) MDQR_LAMBDA {
         if constexpr (i.value <= F)
-            r = fma(x.digit[i], broadcast<T>(two_to<-digit_bits * i.value>), r);
+            r = fma(x.digit[i], broadcast<T>(two_to_the<-digit_bits * i.value>), r);
     });
     return r;
 }

@@ -55,7 +55,7 @@ template <int G, int F, class T> MDQR_FN void divide_by(T* r, const T* x, double
     T rest = broadcast<T>(0.0);
     MDQR_UNROLL
     for (int i = G; i <= F; ++i) {
-        const T d = exact_fma(rest, broadcast<T>(two_to<digit_bits>), x[i]);
+        const T d = exact_fma(rest, broadcast<T>(two_to_the<digit_bits>), x[i]);
         r[i] = nearest(one_prod(d, inverse));
         rest = exact_fma(-r[i], divisor, d);
     }
@@ -71,7 +71,7 @@ template <class T, int F> MDQR_FN fixed<T, F> halved(const fixed<T, F>& x, T& k)
     for (int i = 0; i <= F; ++i) {
         const T part = one_prod(x.digit[i], factor), whole = nearest(part);
         r.digit[i] = one_sum(whole, below);
-        below = one_prod(one_sum(part, -whole), broadcast<T>(two_to<digit_bits>));
+        below = one_prod(one_sum(part, -whole), broadcast<T>(two_to_the<digit_bits>));
     }
     return r;
 }

@@ -55,8 +55,8 @@ template <class T, int M> MDQR_FN md<T, M> normalised(const md<T, M>& x, T& e) {
 // of the computation in a lower limb.
 template <class T, int N> MDQR_CALL md<T, N> narrow(const wide<T, N>& x) {
     md<T, N> r;
-    const T grid =
-        from_bits(bits(abs(x.limb[0])) & 0x7ff0000000000000LL) * broadcast<T>(two_to<-53 * N - 14>);
+    const T grid = from_bits(bits(abs(x.limb[0])) & 0x7ff0000000000000LL) *
+                   broadcast<T>(two_to_the<-53 * N - 14>);
     const T magic = one_prod(grid, broadcast<T>(0x1.8p52));
     const T most = one_prod(grid, broadcast<T>(0x1p49));
     static_for<0, N>([&](auto i) MDQR_LAMBDA {
@@ -101,7 +101,7 @@ template <class T, int M> MDQR_FN md<T, M> times_power(const md<T, M>& x, T k) {
 
 // Where a function is x (1 + c x^j) and the second term does not count.
 template <class T, int N> MDQR_FN mask_t<T> negligible(const md<T, N>& x) {
-    return abs(x.limb[0]) < broadcast<T>(two_to<-53 * (N + 1)>);
+    return abs(x.limb[0]) < broadcast<T>(two_to_the<-53 * (N + 1)>);
 }
 
 MDQR_END

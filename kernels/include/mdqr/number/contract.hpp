@@ -79,15 +79,22 @@ template <int N> MDQR_FN md<double, N> scale_operand(md<double, N> x, int e) {
 }
 
 // NaN is both.
+template <class T> MDQR_FN mask_t<T> is_below(T leading, double least) {
+    return !(abs(leading) >= broadcast<T>(least));
+}
 template <int N, class T> MDQR_FN mask_t<T> is_small(T leading) {
     constexpr double least = power_of_two_constant(-small_exponent<N>);
-    return !(abs(leading) >= broadcast<T>(least));
+    return is_below(leading, least);
 }
 template <class T> MDQR_FN mask_t<T> is_large(T leading) {
     return !(abs(leading) <= broadcast<T>(0x1p300));
 }
 template <class T, int N> MDQR_FN mask_t<T> out_of_range(const md<T, N>& x) {
-    return is_small<N>(x.limb[0]) | is_large(x.limb[0]);
+    // Digits scale their operands: only the quotient needs to be in range.
+    if constexpr (by_digits<N>)
+        return is_below(x.limb[0], 0x1p-700) | is_large(x.limb[0]);
+    else
+        return is_small<N>(x.limb[0]) | is_large(x.limb[0]);
 }
 
 template <int N> MDQR_COLD md<double, N> add_slow(const md<double, N>& x, const md<double, N>& y) {

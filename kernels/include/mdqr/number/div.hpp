@@ -45,6 +45,8 @@ template <class T> MDQR_FN T quotient_digit(T sum, T y, T reciprocal, T& rest) {
 template <class T, int N> MDQR_CALL md<T, N> div_network(const md<T, N>& x, const md<T, N>& y) {
     if constexpr (N == 1) {
         return from_double<T, 1>(x.limb[0] / y.limb[0]);
+    } else if constexpr (by_digits<N>) {
+        return div_digits(x, y);
     } else {
         static_assert(columns_suffice<N>, "mdqr: what is lost of so many columns has no bound");
         T q[N + 1];

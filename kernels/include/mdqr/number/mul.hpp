@@ -8,7 +8,7 @@
 // (Guard = 0, inner loops) errors up to 13.6 u^4 and 90 u^8 were found. Terms that swap under x <->
 // y are added first, so products commute bitwise.
 #pragma once
-#include "mdqr/number/renormalize.hpp"
+#include "mdqr/number/by_digits.hpp"
 
 MDQR_BEGIN
 
@@ -175,13 +175,15 @@ template <class T, int N> MDQR_FN md<T, N> mul_network(const md<T, N>& x, const 
         return from_double<T, 1>(one_prod(x.limb[0], y.limb[0]));
     else if constexpr (N == 2)
         return mul_double_double(x, y);
+    else if constexpr (by_digits<N>)
+        return mul_digits(x, y);
     else
         return mul_guarded(x, y);
 }
 
 // Without guard bin, for inner loops; operands finite and in range.
 template <class T, int N> MDQR_FN md<T, N> mul_fast(const md<T, N>& x, const md<T, N>& y) {
-    if constexpr (N <= 2)
+    if constexpr (N <= 2 || by_digits<N>)
         return mul_network(x, y);
     else
         return mul_bins<0>(x, y);

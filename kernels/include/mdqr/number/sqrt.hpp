@@ -23,6 +23,8 @@ template <int I, int J, class T> MDQR_FN T root_factor(const T* s) {
 template <class T, int N> MDQR_CALL md<T, N> sqrt_network(const md<T, N>& x) {
     if constexpr (N == 1) {
         return from_double<T, 1>(sqrt(x.limb[0]));
+    } else if constexpr (by_digits<N>) {
+        return sqrt_digits(x);
     } else {
         static_assert(columns_suffice<N>, "mdqr: what is lost of so many columns has no bound");
         T s[N + 1];

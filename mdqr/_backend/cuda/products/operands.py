@@ -32,11 +32,20 @@ class Product(NamedTuple):
 
 
 class Todo(NamedTuple):
-    """Addresses of the elements for the exact accumulator and of their number."""
+    """Addresses of the elements for the exact accumulator and of their number.
+
+    All elements have no address, but their `number`.
+    """
 
     elements: int
     number: int
-    memory: Block
+    memory: Block | None
+
+    @classmethod
+    def of_all(cls, product: Product) -> Todo:
+        """Leave every element to the exact accumulator."""
+        items, m, n, _ = product.shape
+        return cls(0, items * m * n, None)
 
 
 class Scratch:

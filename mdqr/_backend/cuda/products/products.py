@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 from mdqr._backend.blocks import Shape, batched, float_matmul, matrix_shape
+from mdqr._backend.cuda.digits import MOST_WEIGHTS, residual_digits
 from mdqr._backend.cuda.products import matvec, sliced
 from mdqr._backend.cuda.products.operands import NO_VIEW, Product, Todo
 from mdqr._backend.cuda.runtime.kernels import KernelCalls, Kernels, Module, fields, matrix_view
@@ -67,7 +68,10 @@ def _residual(
     views = [field for term in addends for field in matrix_view(kernels, term, is_complex)]
     packed = [len(signs), *signs, *[1] * missing, *views, *NO_VIEW * missing]
     out = matrix_view(kernels, target, is_complex)
-    todo = matvec.residual(kernels, product, out, packed)
+    if residual_digits(product.kind.limbs) <= MOST_WEIGHTS:
+        todo = matvec.residual(kernels, product, out, packed)
+    else:
+        todo = Todo.of_all(product)
     module = Module("products/accumulator", product.kind, ("MDQR_RESIDUAL=1",))
     _accumulate(kernels, module, product, todo, out, packed)
 

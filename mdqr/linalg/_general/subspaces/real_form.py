@@ -103,16 +103,19 @@ class _Francis:
         for k in range(first, stop - 1):
             rows = slice(k, min(k + 3, stop))
             if k > first:
-                vector = self.h[..., rows, k - 1 : k].copy()
+                vector = self._near_one(self.h[..., rows, k - 1 : k])
             self._reflect(rows, vector, max(k - 1, first), min(k + 4, stop))
             if k > first:
                 self.h[..., k + 1 : rows.stop, k - 1] = 0.0
 
     def _column(self, entries: Sequence[MDArray]) -> Block:
         """Return a vector as a column, its largest entry near 1."""
-        block = stack(entries)._block[..., None]
-        top = scaling.top_exponents(block, False, None)
-        return self.backend.ldexp(block, -top)
+        return self._near_one(stack(entries)._block[..., None])
+
+    def _near_one(self, column: Block) -> Block:
+        """Return a multiple whose square has all limbs: a reflector is to be unitary."""
+        top = scaling.top_exponents(column, False, None)
+        return self.backend.ldexp(column, -top)
 
     def _standardise(self, i: int) -> None:
         """Make a block of two rows triangular, or the entries of its diagonal equal."""

@@ -23,6 +23,9 @@ from mdqr.linalg._shared.operands import trim
 
 # Of the powers of two above both operands, with room for the bits of the terms.
 _MOST_TOP = 900
+# Digits count multiples of the power of two of its negative: doubles hold them, and their sums.
+_MOST_UNIT = 960
+_MOST_DIGITS = 1000  # the largest power of two of digits: they are doubles
 
 
 def matmul(
@@ -203,6 +206,11 @@ class Integers(NamedTuple):
     unit: int
     scale: int
 
+    @property
+    def top(self) -> int:
+        """The power of two that all digits are below."""
+        return self.back.width * int(self.back.weight.shape[-1]) - self.unit
+
 
 class _Form(NamedTuple):
     """The method by which a product of integers is formed; see `multiply`."""
@@ -280,6 +288,8 @@ def _integers(
     if any(cuts) and whole:
         return None
     integers = integers_of((pair[0].span, pair[1].span), most, int(a.shape[-1]), kind)
+    if integers.top > _MOST_DIGITS:
+        return None
     # What cutting changes must not overflow where the product does not.
     if (
         any(cuts)
@@ -300,7 +310,9 @@ def integers_of(spans: tuple[int, int], most: int, terms: int, kind: Kind) -> In
     width = plan.reconstruction(moduli).width
     left_out = max(0, (max(cut) - 62 + width) // width) if cut else 0
     back = plan.reconstruction(moduli, left_out)
-    return Integers(tau, moduli, back, sum(tau) + above - left_out * width, above)
+    unit = sum(tau) + above - left_out * width
+    moved = max(0, unit - _MOST_UNIT)
+    return Integers(tau, moduli, back, unit - moved, above - moved)
 
 
 def tables(integers: Integers, conjugates: tuple[bool, bool]) -> list[Channels]:

@@ -14,8 +14,8 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._products.exact.product import multiply
 from mdqr.linalg._shared import tuning
 
-# Integers of both operands with so many bits leave room for the sums: kernels take about 1000.
-_MOST_BITS = 480
+# Integers of both operands have so many bits, or those of all limbs and these beside them.
+_MOST_BITS, _ROOM = 480, 56
 
 
 def residual(backend: Backend, c: Block, a: Block, b: Block, *, kind: Kind) -> Block:
@@ -29,7 +29,9 @@ def residual(backend: Backend, c: Block, a: Block, b: Block, *, kind: Kind) -> B
         found = whole_residual(backend, c, a, b, kind=kind)
         if found is not None:
             return found
-    return backend.residual([(1, c)], a, b, kind=kind)
+    limbs = max(kind.limbs, *(planes.limb_count(x, kind.is_complex) for x in (a, b, c)))
+    found = backend.residual([(1, c)], a, b, kind=kind._replace(limbs=limbs))
+    return planes.first_limbs(found, kind.is_complex, kind.limbs)
 
 
 def whole_residual(backend: Backend, c: Block, a: Block, b: Block, *, kind: Kind) -> Block | None:
@@ -37,12 +39,14 @@ def whole_residual(backend: Backend, c: Block, a: Block, b: Block, *, kind: Kind
     field, xp = kind.is_complex, backend.xp
     batch, m, n = matrix_shape([a, b, c], field)
     a, b, c = (planes.broadcast(x, field, (*batch, *x.shape[-2:])) for x in (a, b, c))
+    held = max(planes.limb_count(x, field) for x in (a, b, c))
+    bits = max(_MOST_BITS, 53 * held + _ROOM)
     out, one = kind.empty(xp, (*batch, m, n)), Kind(1, field).identity(xp, (n, n))
     for item in np.ndindex(*batch):
         at = (..., *item, slice(None), slice(None))
         left = _joined(xp, [a[at], planes.negate(c[at], field)], field, -1)
         right = _joined(xp, [b[at], one], field, -2)
-        options: dict[str, Any] = {"bits": _MOST_BITS, "whole": True, "subtract": True}
+        options: dict[str, Any] = {"bits": bits, "whole": True, "subtract": True}
         options |= {"kind": kind, "out": out[at]}
         if not multiply(cast(ExactProducts, backend), left, right, **options):
             return None

@@ -201,7 +201,7 @@ def _weighted_norm(system: System, r: Block) -> Block:
     size = scaling.leading(r, system.kind.is_complex)
     if system.root is not None:
         size = size * scaling.leading(system.root, system.kind.is_complex)
-    return ((2.0 * size**2).sum(axis=-2)) ** 0.5
+    return 2.0**0.5 * scaling.norms(size, -2)
 
 
 def orthogonal(system: System, r: Scaled, condition: np.ndarray) -> Scaled:
@@ -244,7 +244,7 @@ def _part(
         found = a.swapaxes(-1, -2) @ weighted.conj()
     else:
         found = to_native(xp, gradient, field)
-    part = xp.asarray(condition)[..., None] * total(abs(found) ** 2, -2) ** 0.5
+    part = xp.asarray(condition)[..., None] * scaling.norms(found, -2)
     return part, part > _PART * total((r.conj() * weighted).real, -2) ** 0.5
 
 
@@ -334,14 +334,16 @@ class Extension:
         if not self.exact:
             return system.backend.residual(terms, a, x[0], conj_a=conj_a, kind=self.kind), 0
         # Nothing underflows either: all terms are brought to the upper end of the range.
-        shift = (_TOP - self._highest([*(term for _, term in terms), *x])) // 2
-        a, *x = (self._shifted(block, shift) for block in (a, *x))
-        terms = [(sign, self._shifted(term, 2 * shift)) for sign, term in terms]
+        room = _TOP - self._highest([*(term for _, term in terms), *x])
+        # A is not moved down: it may have bits at the lower end.
+        up, shift = max(room // 2, 0), room // 2 if room > 0 else room
+        a, x = self._shifted(a, up), [self._shifted(block, shift) for block in x]
+        terms = [(sign, self._shifted(term, up + shift)) for sign, term in terms]
         # A zero times a huge number: all others are far below the maxima of row and column.
         column, row = xp.zeros((*a.shape[:-1], 1)), xp.zeros_like(x[0][..., :1, :])
         column[(0, 0) if system.kind.is_complex else 0] = _HUGE
         a, y = xp.concatenate([*[a] * len(x), column], axis=-1), xp.concatenate([*x, row], axis=-2)
-        return system.backend.residual(terms, a, y, conj_a=conj_a, kind=self.kind), 2 * shift
+        return system.backend.residual(terms, a, y, conj_a=conj_a, kind=self.kind), up + shift
 
     def _highest(self, blocks: list[Block]) -> int:
         """Return an exponent e such that no value reaches ``2**e``, at least 0."""

@@ -6,7 +6,14 @@ from functools import cached_property
 
 import numpy as np
 
-from mdqr._backend.protocol import MOST_COLUMNS, MOST_ROWS, Backend, SmallSolution, small_systems
+from mdqr._backend.protocol import (
+    MOST_COLUMNS,
+    MOST_LIMBS,
+    MOST_ROWS,
+    Backend,
+    SmallSolution,
+    small_systems,
+)
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._inverse.approximate_inverse import UP
@@ -133,7 +140,7 @@ def solve(inputs: Inputs, method: str, limit: float) -> SmallAnswer | None:
     kind = inputs.kind
     if n > MOST_COLUMNS and (m > n or n > backend.small_unknowns(int(b.shape[-1]), kind=kind)):
         return None
-    if not (a.size and b.size):
+    if not (a.size and b.size) or kind.limbs > MOST_LIMBS:
         return None
     call = backend.solve_small if m == n else backend.lstsq_small
     found = call(a, b, kind=kind)
