@@ -1,4 +1,4 @@
-"""The steps of CI: each is a script that `.ci/run` calls, or a workflow alone; workflows call no other."""
+"""The steps of CI: each is a script of `.ci/run`, or of a workflow alone; workflows call no other."""
 
 from __future__ import annotations
 
