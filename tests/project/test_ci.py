@@ -1,4 +1,4 @@
-"""The steps of CI: each is a script of `.ci/run`, or of a workflow alone; workflows call no other."""
+"""Steps of CI: each is a script of `.ci/run` or of a workflow alone; workflows call no other."""
 
 from __future__ import annotations
 
