@@ -59,6 +59,31 @@ def test_measured_times_were_found():
     assert {row[5] for row in MEASURED} >= {"python-flint", "mpmath", "numpy", "xprec", "gmpy2"}
 
 
+def test_pages_say_how_many_times_faster_numpy_is_in_the_records():
+    """The largest of all factors, and that of the fit that is named for the smallest."""
+    factors = {}
+    for name in ("elementary", "host", "dense", "systems"):
+        rows = read(RESULTS / f"{name}.json", unknown).rows
+        floats = {(r.group, r.what, r.size): r.value for r in rows if r.who == "numpy"}
+        for r in rows:
+            there = floats.get((r.group, r.what, r.size))
+            if r.who == "mdqr" and there:
+                factor = there / r.value if r.unit.endswith("/s") else r.value / there
+                factors[r.what, r.size, r.precision] = factor
+    assert len(factors) > 50
+    largest = max(factors, key=factors.__getitem__)
+    fit = factors["lstsq, float64 data", "1000x200", "dd"]
+    said = f"{fit:.0f} to {float(f'{factors[largest]:.2g}'):.0f} times faster in the recorded runs"
+    assert (largest[0], largest[2], said) == (
+        "log",
+        "od",
+        "2 to 470 times faster in the recorded runs",
+    )
+    assert "to 470 times (log in od) faster" in WHICH_TOOL.read_text()
+    for page in ("README.md", "docs/index.md"):
+        assert said in (ROOT / page).read_text()
+
+
 @pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")), ids=lambda path: path.name)
 def test_files_that_pages_outside_of_the_docs_link_to_are_there(page):
     found = re.findall(r"\]\((?!\w+:)([^)#]+)", page.read_text())
