@@ -17,6 +17,7 @@ import mdqr
 from mdqr._backend.cuda.factor import elimination
 from mdqr._backend.cuda.floats.library import Library
 from mdqr._backend.places import Here, places_of
+from mdqr._limbs import planes
 from mdqr._limbs.planes import Kind
 from mdqr.linalg import cholesky, lu_factor, solve
 from mdqr.linalg._factor.refine import blocks, lu_blocks, rows
@@ -165,6 +166,19 @@ def test_wrong_parts_are_seen(what, multiple, dtype, monkeypatch, rng):
     found = blocks.factor(task, [Here(inputs.backend)], [inputs.blocks[0]])
     if found is not None:
         accept_cholesky(a)
+
+
+def test_losses_of_float64_inverses(multiple, dtype, rng):
+    """Bounds of ``I - X H`` are above it, entry by entry."""
+    c, field = cholesky(definite(12, multiple, dtype, rng), upper=True), dtype is complex
+    x, loss = rows._inverted(
+        gather(c, precision=None).backend, c._block, Kind(multiple.limbs, field)
+    )
+    near = mdqr.MDArray._wrap(planes.first_limbs(x, field, 1), mdqr.d, field)
+    left = mdqr.eye(12, precision=mdqr.od) - near.astype(precision=mdqr.od) @ c
+    size = abs(left.to_numpy())
+    assert (size <= loss).all()
+    assert size.any()
 
 
 def test_on_a_device(multiple, dtype, monkeypatch, rng):
