@@ -6,8 +6,8 @@ only where it takes a block from it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol
 
 import numpy as np
@@ -34,6 +34,10 @@ class Place(Protocol):
         """Return a block of another place on this one, a copy unless they are the same."""
         ...
 
+    def finish(self) -> None:
+        """Let later work here wait for those who take blocks of this place."""
+        ...
+
 
 class Here:
     """The current device and its current order of work, or the host."""
@@ -52,6 +56,19 @@ class Here:
                 return host_block(block)
         return block
 
+    def finish(self) -> None:
+        """Do nothing: blocks of the host are taken as they are."""
+
+
+@contextmanager
+def finished(*places: Place) -> Iterator[None]:
+    """Finish places in the end, also where work on them fails."""
+    try:
+        yield
+    finally:
+        for place in places:
+            place.finish()
+
 
 def places_of(devices: Sequence[str]) -> list[Place]:
     """Return the places of devices by name, all GPUs or all "cpu"; the host has as many as asked.
@@ -59,11 +76,12 @@ def places_of(devices: Sequence[str]) -> list[Place]:
     Raises as `check_device`.
     """
     numbers = [check_device(name) for name in devices]
-    if None in numbers:
+    gpus = [number for number in numbers if number is not None]
+    if not gpus:
         return [Here(host_backend()) for _ in devices]
     from mdqr._backend.cuda.runtime.places import on_gpu
 
-    return [on_gpu(number) for number in numbers if number is not None]
+    return [on_gpu(number) for number in gpus]
 
 
 def place_of(block: Block) -> Place:

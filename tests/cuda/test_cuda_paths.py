@@ -92,11 +92,12 @@ def test_all_precisions_are_compiled_when_the_first_is_used():
     kernel, foreseen, launched = PathKernel(Noted(None)), [], []
     homotopy, x = total_degree(Problem.of(cyclic(5), None).at([]), np.random.default_rng(2))
     assert kernel.follows_paths(homotopy.tables, 1000)
+    assert not foreseen
     for p in PRECISIONS[:3]:
         system = homotopy.within(p if p.limbs > 1 else None).tables
         kernel.follow_paths(system, points(x, p), np.arange(2), GOAL)
     assert len(launched) == 3
-    assert launched == foreseen
+    assert launched == foreseen[:3]
 
 
 def test_few_paths_and_large_memory_stay_on_the_host():

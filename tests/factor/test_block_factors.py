@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+from functools import partial
+
 import fake_device
 import linalg_cases as cases
 import numpy as np
@@ -13,10 +17,12 @@ import mdqr
 from mdqr._backend.cuda.factor import elimination
 from mdqr._backend.cuda.floats.library import Library
 from mdqr._backend.places import Here, places_of
+from mdqr._limbs import planes
 from mdqr._limbs.planes import Kind
-from mdqr.linalg import cholesky, lu_factor
+from mdqr.linalg import cholesky, lu_factor, solve
 from mdqr.linalg._factor.refine import blocks, lu_blocks, rows
 from mdqr.linalg._factor.refine import cholesky as refine
+from mdqr.linalg._shared import devices as devices_of_calls
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.operands import gather
 
@@ -162,6 +168,19 @@ def test_wrong_parts_are_seen(what, multiple, dtype, monkeypatch, rng):
         accept_cholesky(a)
 
 
+def test_losses_of_float64_inverses(multiple, dtype, rng):
+    """Bounds of ``I - X H`` are above it, entry by entry."""
+    c, field = cholesky(definite(12, multiple, dtype, rng), upper=True), dtype is complex
+    x, loss = rows._inverted(
+        gather(c, precision=None).backend, c._block, Kind(multiple.limbs, field)
+    )
+    near = mdqr.MDArray._wrap(planes.first_limbs(x, field, 1), mdqr.d, field)
+    left = mdqr.eye(12, precision=mdqr.od) - near.astype(precision=mdqr.od) @ c
+    size = abs(left.to_numpy())
+    assert (size <= loss).all()
+    assert size.any()
+
+
 def test_on_a_device(multiple, dtype, monkeypatch, rng):
     """Nothing of what is recorded is read by the host, also where products go by residues."""
     monkeypatch.setattr(tuning, "residues_are_faster", lambda *_, **options: True)
@@ -184,6 +203,54 @@ def test_on_emulated_kernels(cuda, multiple, dtype, rng, monkeypatch):
     known = refine._by_blocks(gather(a, precision=None).backend, a._block, kind, bound, WIDTH)
     difference = mdqr.MDArray._wrap(found - known, multiple, dtype is complex)
     assert (abs(difference.to_numpy()) <= 2.0**-40).all()
+
+
+def test_nothing_is_held_where_blocks_fail(multiple, rng):
+    """Work that was put off does not hold the columns until cycles are collected."""
+    kind, two = Kind(multiple.limbs, False), places_of(["cpu", "cpu"])
+    whole, parts = definite(20, multiple, float, rng)._block, [np.r_[:8, 16:20], np.r_[8:16]]
+    columns = [whole[..., part].copy() for part in parts]
+    held = [weakref.ref(x) for x in columns]
+    task = refine.task_of(kind, 20, WIDTH)
+
+    def find(backend, a, first):
+        return None if first == 16 else task.find_head(backend, a, first)
+
+    gc.disable()
+    try:
+        assert blocks.factor(task._replace(find_head=find), two, columns) is None
+        del columns
+        assert [x() for x in held] == [None, None]
+    finally:
+        gc.enable()
+
+
+def test_places_are_finished_where_blocks_fail(monkeypatch, rng):
+    """Others may still read memory that is given away."""
+    ended = []
+    monkeypatch.setattr(Here, "finish", lambda place: ended.append(place))
+    a = definite(20, mdqr.dd, float, rng)
+    cholesky(a, devices=["cpu", "cpu"])
+    assert len(ended) == 3
+    with pytest.raises(mdqr.linalg.LinAlgError):
+        cholesky(-a, devices=["cpu", "cpu"])
+    assert len(ended) == 6
+
+
+def test_devices_of_two_kinds(monkeypatch, rng):
+    """The host does not do alone what a GPU was asked to share in."""
+    numbers = {"cpu": None, "cuda:0": 0}
+    monkeypatch.setattr(devices_of_calls, "check_device", numbers.get)
+    a = definite(20, mdqr.dd, float, rng)
+    for call in (cholesky, partial(solve, a)):
+        with pytest.raises(ValueError, match=r'GPUs alone; got .*: leave "cpu" out'):
+            call(a, devices=["cuda:0", "cpu"])
+
+
+def test_arrays_of_numpy(rng):
+    a = definite(20, mdqr.dd, float, rng).to_numpy()
+    found = cholesky(a, precision="qd", devices=("cpu", "cpu"))
+    assert mdqr.array_equal(found, cholesky(a, precision="qd"))
 
 
 def test_places_of_the_host():

@@ -139,8 +139,9 @@ def test_octo_doubles_of_moderate_conditions(dtype, shape, rng, monkeypatch):
 
 
 @pytest.mark.parametrize("cond", [1e1, 1e3])
-def test_bounds_of_octo_doubles_count_entries(dtype, cond, rng):
-    """The Gram matrix is rounded to od; what that changes is within the bound."""
+@pytest.mark.parametrize("lost", [0.0, 1.0])
+def test_bounds_of_octo_doubles_count_entries(dtype, cond, lost, rng):
+    """The Gram matrix is rounded to od; what that changes, eps at most, is within the bound."""
     a = cases.random(96, 12, mdqr.od, dtype, rng, cond=cond)
     inputs, kind = gather(a, precision=None, trimmed=False), Kind(8, dtype is complex)
     backend = inputs.backend
@@ -148,6 +149,8 @@ def test_bounds_of_octo_doubles_count_entries(dtype, cond, rng):
     options = {"kind": kind, "conj_a": True, "shape": "gram"}
     options["bits"] = products.bits_of_entries(kind)
     whole = products.formed(backend, scaled.swapaxes(-1, -2), scaled, **options)
+    signs = lost * mdqr.od.eps * rng.choice([-1.0, 1.0], (12, 12))
+    whole = backend.binary("add", whole, whole * np.triu(signs), kind=kind)
     r, sweeps = gram._start(backend, whole, kind, 1, at_once=True)
     sweeps.count_entries()
     left = sweeps.bound(sweeps.changed(r))

@@ -122,7 +122,6 @@ MOST_MODULES = 15
 
 FEWEST_LINES = 40
 SMALLER_FILES = {
-    "mdqr/_backend/places.py": "the protocol of devices, and the host as one",
     "mdqr/linalg/_shared/devices.py": "names that chunks and single matrices take",
     "mdqr/__main__.py": "python -m mdqr",
     "mdqr/pandas/_dtype.py": "a class that a registry of pandas takes",

@@ -83,6 +83,10 @@ def test_what_devices_refuse(multiple, rng):
             solve(a, b, devices=devices)
     with pytest.raises(ValueError, match="one matrix of dd, qd or od"):
         solve(mdqr.stack([a, a]), mdqr.stack([b, b]), devices=TWO)
+    with pytest.raises(
+        ValueError, match=r"vectors \(n,\) or \(n, k\); got shapes \(23, 23\) and \(2, "
+    ):
+        solve(a, mdqr.stack([b, b]), devices=TWO)
     with pytest.raises(ValueError, match='methods "auto" and "refine"'):
         solve(a, b, devices=TWO, method="householder")
     bad = a.copy()
@@ -92,6 +96,17 @@ def test_what_devices_refuse(multiple, rng):
     with pytest.raises(mdqr.linalg.LinAlgError, match="leave devices= out"):
         solve(cases.random(23, 23, multiple, float, rng, cond=1e17), b, devices=TWO)
     assert solve(a[:0, :0], b[:0], devices=TWO).shape == (0, 2)
+
+
+def test_sides_of_all_shapes(multiple, dtype, rng):
+    """None, of NumPy, and of one unknown."""
+    a, b = problem(multiple, dtype, rng, n=9, k=6)
+    for left, right in ((a, b[:, :0]), (a, b.to_numpy()), (a[:1, :1], b[:1])):
+        found, known = solve(left, right, devices=TWO), solve(left, right, method="refine")
+        assert found.shape == known.shape
+        # Limbs of od hold more than the digits.
+        far = abs((found - known).to_numpy())
+        assert (far <= 2.0**-6 * multiple.eps * abs(known.to_numpy())).all()
 
 
 def test_progress(rng):

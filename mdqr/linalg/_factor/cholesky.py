@@ -115,7 +115,9 @@ def cholesky(
         If `devices` is not a sequence of names.
     ValueError
         If `a` is not square; with `devices`, if it is a batch or of precision d, or one of them
-        does not exist.
+        does not exist, or these are GPUs and "cpu".
+    ImportError
+        If a GPU of `devices` needs CuPy, which cannot be imported.
     numpy.linalg.LinAlgError
         If an entry of the triangle is not finite, or a matrix is not positive definite to working
         precision; with the first leading minor that is not positive. With `devices`, also if the

@@ -24,3 +24,19 @@ def checked(function: str, devices: Any) -> list[str]:
         )
     numbers = [check_device(name) for name in devices]
     return ["cpu" if number is None else f"cuda:{number}" for number in numbers]
+
+
+def checked_alike(function: str, devices: Any) -> list[str]:
+    """Return the names of devices that share in one matrix: all are GPUs, or all the host.
+
+    Raises
+    ------
+    TypeError, ValueError, ImportError
+        If these are none, or of both.
+    """
+    names = checked(function, devices)
+    if "cpu" in names and len({*names}) > 1:
+        raise ValueError(
+            f'{function}: devices must be GPUs alone; got {list(devices)!r}: leave "cpu" out'
+        )
+    return names

@@ -134,8 +134,10 @@ def solve(
         not a sequence of names.
     ValueError
         If the shapes do not fit, errors of the data are negative or not finite, or `verified` is
-        asked of "householder"; with `devices`, if `a` is a batch, or of precision d, `method` is
-        "householder", or a device does not exist.
+        asked of "householder"; with `devices`, if `a` or `b` is a batch, or of precision d,
+        `method` is "householder", or a device does not exist, or these are GPUs and "cpu".
+    ImportError
+        If a GPU of `devices` needs CuPy, which cannot be imported.
     numpy.linalg.LinAlgError
         If an operand is not finite, a column of `a` is zero or depends on the others, a
         component of the solution is beyond the largest double, or `method` is "refine", or
@@ -360,7 +362,7 @@ def _solved(
     inputs, is_vector, _ = as_columns(caller, inputs)
     n = inputs.shape(0)[-1]
     data = Data(caller, inputs, given, is_vector).with_errors(data_error)
-    if devices is not None and inputs.blocks[0].size:
+    if devices is not None and all(block.size for block in inputs.blocks):
         wants_proof = verified or method == "refine"
         found: Answer = shared.solve(_problem(data, report), devices, verified=wants_proof)
         found.warn(is_vector=is_vector)

@@ -165,6 +165,9 @@ def test_places_take_copies_in_the_order_of_both(two, shape, rng):
         place.take(x, home)
     assert len(home._kept) == _KEPT
     assert home._stream.waited == [(place._stream, 1), (place._stream, 2)]
+    home.finish()
+    assert not home._kept
+    assert home._stream.waited == [(place._stream, i) for i in range(1, _KEPT + 3)]
 
 
 def test_places_take_from_the_host(two, rng):

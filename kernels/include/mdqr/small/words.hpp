@@ -183,8 +183,8 @@ MDQR_CALL void add_products(const double* a, int stride, const double* x, int co
     constexpr int S = side_by_side<T>, W = K + Tail;
     ints_t<T> w[W + 1];
     static_for<1, W + 1>([&](auto k) MDQR_LAMBDA {
-        const ints_t<T> before = bits(load<T>(word + k * S));
-        w[k] = share.first == 0 ? before : before - before;
+        // Others do not read what the first has just written.
+        w[k] = share.first == 0 ? bits(load<T>(word + k * S)) : ints_t<T>{};
     });
     const T c = broadcast<T>(digit_split), c2 = broadcast<T>(digit_split + digit_rest);
     auto add_term = [&](T y, auto digit_at) MDQR_LAMBDA {

@@ -298,10 +298,12 @@ class CupyKernels(Kernels):
 
     def foresee(self, modules: Sequence[Module]) -> None:
         """Start to compile modules, once for each device."""
-        new = (*modules, self.xp.cuda.runtime.getDevice(), self.limit)
-        if new not in self._expected:
-            self._expected.add(new)
-            self.cubins.expect(modules, self.target)
+        device = self.xp.cuda.runtime.getDevice()
+        calls_of = {module: (module, device, self.limit) for module in modules}
+        new = [module for module, call in calls_of.items() if call not in self._expected]
+        if new:
+            self._expected.update(calls_of.values())
+            self.cubins.expect(new, self.target)
 
     @property
     def device(self) -> Device:

@@ -51,10 +51,17 @@ class OnGPU:
             home._keep(block, self._stream.record())
         return copy
 
+    def finish(self) -> None:
+        """Let later work here wait for all who take blocks: their memory may be given away."""
+        self._let_go(0)
+
     def _keep(self, block: Block, done: Any) -> None:
         """Keep memory from being given away before it is read."""
         self._kept.append((block, done))
-        while len(self._kept) > _KEPT:
+        self._let_go(_KEPT)
+
+    def _let_go(self, count: int) -> None:
+        while len(self._kept) > count:
             oldest, event = self._kept.popleft()
             with self.here():
                 self._stream.wait_event(event)

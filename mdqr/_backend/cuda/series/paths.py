@@ -28,14 +28,10 @@ class Paths(KernelCalls):
 
     def follows_paths(self, system: PathSystem, count: int) -> bool:
         """Return True if a call for so many paths is worth while, and their memory is there."""
-        kernels, limbs = self.kernels, system.coefficient.shape[1]
+        kernels = self.kernels
         threads = _MOST_THREADS * kernels.device.multiprocessors
-        held = 8 * _rounded(_words(system, limbs)) * threads
-        if count < _LEAST_PATHS or _SHARE * held > kernels.memory:
-            return False
-        # Ends of paths come in higher precisions.
-        kernels.foresee([_module(system, limbs) for limbs in _LIMBS])
-        return True
+        held = 8 * _rounded(_words(system, system.coefficient.shape[1])) * threads
+        return count >= _LEAST_PATHS and _SHARE * held <= kernels.memory
 
     def expect_paths(self, system: PathSystem, limbs: Iterable[int]) -> None:
         """Start to compile kernels for systems of this shape, and do not wait."""
@@ -49,6 +45,8 @@ class Paths(KernelCalls):
         if not count:
             return np.zeros(0, np.int64)
         kernels, xp = self.kernels, self.xp
+        # Ends of paths come in higher precisions.
+        self.expect_paths(system, _LIMBS)
         tables = PathSystem(*map(self._moved, system))
         moved = PathPoints(*(xp.array(part, order="C") for part in points))
         state, chosen = xp.zeros(count, np.int64), xp.asarray(which)

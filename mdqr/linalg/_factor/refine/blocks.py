@@ -183,6 +183,7 @@ class _Run:
 
     def _step(self, k: int, rows: slice) -> bool:
         owner = self.shares[k % len(self.shares)]
+        late, self._late = self._late, None
         others = [share for share in self.shares if share is not owner]
         width, own = rows.stop - rows.start, owner.of(k)
         with owner.place.here():
@@ -200,8 +201,8 @@ class _Run:
             head = head_of(owner.backend, factor, self.task.kind)
             owner.set_head(rows, above, head)
             rests[owner] = found[..., width:]
-        if self._late is not None:
-            self._late()
+        if late is not None:
+            late()
         if others:
             rests[owner] = self._rest(owner, k, rows, above)
         self._finish(k, rows, owner, head, lefts, rests)
@@ -232,7 +233,6 @@ class _Run:
                 rest = rests[share][..., part.start - start : part.stop - start]
                 share.finish(rows, lefts[share], heads[share], rest, part)
 
-        self._late = None
         if count == 1 or k + 1 == len(self.task.blocks):
             for share in self.shares:
                 finish(share, share.behind(k))

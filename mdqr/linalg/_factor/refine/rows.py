@@ -17,6 +17,7 @@ from mdqr._backend.blocks import to_native
 from mdqr._backend.exact import ExactProducts
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
+from mdqr._limbs.folds import is_all
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.refine.products import (
     Patterns,
@@ -182,4 +183,4 @@ def within(
     error = left + unit * rows[:, None] * columns
     allowed = (bound - 8.0 * eps_of(kind)) * (1.0 - 2.0**-20)
     # A sum without terms is exact.
-    return xp.where(sums > 0.0, error <= allowed * sums, left == 0.0).all()
+    return is_all(xp.where(sums > 0.0, error <= allowed * sums, left == 0.0))

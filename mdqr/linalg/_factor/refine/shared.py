@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mdqr._backend.places import Place, place_of, places_of
+from mdqr._backend.places import Place, finished, place_of, places_of
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, diagonal
@@ -15,7 +15,7 @@ from mdqr.linalg._factor.refine import cholesky as refine
 from mdqr.linalg._products.exact.plan import MOST_TERMS
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import fetch, raise_nonfinite
-from mdqr.linalg._shared.devices import checked
+from mdqr.linalg._shared.devices import checked_alike
 from mdqr.linalg._shared.operands import Inputs
 
 
@@ -32,7 +32,7 @@ def factor(
     `by_rows` factors blocks on the diagonal that sweeps do not, of order k with errors within
     ``(1.5 k + 160) eps``.
     """
-    names = checked(function, devices)
+    names = checked_alike(function, devices)
     block, kind, shape = inputs.blocks[0], inputs.kind, inputs.shape(0)
     if len(shape) > 2 or kind.limbs == 1 or shape[-1] > MOST_TERMS:
         raise ValueError(
@@ -41,20 +41,21 @@ def factor(
         )
     places = places_of(names)
     spread = _Spread(inputs, upper, places)
-    columns = spread.columns(function)
     sweeps = spread.task.find_head
 
     def find(backend: Backend, a: Block, first: int) -> Block:
         c = sweeps(backend, a, first)
         return by_rows(backend, a, first) if c is None else c
 
-    found = blocks.factor(spread.task._replace(find_head=find), places, columns)
-    if found is None:
-        raise np.linalg.LinAlgError(
-            f"{function}: the matrix is too near to singular, or has too many zeros, for blocks of "
-            "several devices: leave devices= out"
-        )
-    return spread.joined(found) if block.size else block
+    with finished(spread.home, *places):
+        columns = spread.columns(function)
+        found = blocks.factor(spread.task._replace(find_head=find), places, columns)
+        if found is not None:
+            return spread.joined(found) if block.size else block
+    raise np.linalg.LinAlgError(
+        f"{function}: the matrix is too near to singular, or has too many zeros, for blocks of "
+        "several devices: leave devices= out"
+    )
 
 
 class _Spread:
@@ -63,7 +64,7 @@ class _Spread:
     def __init__(self, inputs: Inputs, upper: bool, places: Sequence[Place]) -> None:
         block, kind, n = inputs.blocks[0], inputs.kind, inputs.shape(0)[-1]
         self._block, self._kind, self._upper, self._places = block, kind, upper, places
-        self._home = place_of(block)
+        self.home = place_of(block)
         width = tuning.cholesky_block(places[0].backend, n, kind=kind, shared=True)
         self.task = refine.task_of(kind, n, width)
         sizes = abs(diagonal(block[0] if kind.is_complex else block)[0])
@@ -89,7 +90,7 @@ class _Spread:
                 limbs = planes.limb_count(self._block, self._kind.is_complex)
                 held = self._kind._replace(limbs=limbs).zeros(place.backend.xp, size)
             for part, own in parts:
-                given = place.take(self._part(part), self._home)
+                given = place.take(self._part(part), self.home)
                 with place.here():
                     near, is_finite = self._near(place.backend, given, part)
                     held[..., : part.stop, own] = near
@@ -120,7 +121,7 @@ class _Spread:
 
     def joined(self, found: Sequence[Block]) -> Block:
         """Return the factor of the matrix as it was, on its device."""
-        home, field, n = self._home, self._kind.is_complex, self.task.order
+        home, field, n = self.home, self._kind.is_complex, self.task.order
         with home.here():
             out = self._kind.zeros(home.backend.xp, (n, n))
         for i, (place, c) in enumerate(zip(self._places, found, strict=True)):

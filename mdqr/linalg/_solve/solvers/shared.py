@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._backend.blocks import from_native, to_native, turned
-from mdqr._backend.places import Place, place_of, places_of
+from mdqr._backend.places import Place, finished, place_of, places_of
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.folds import total
@@ -31,7 +31,7 @@ from mdqr.linalg._inverse.rounds import MOST, PROOF, gain_of
 from mdqr.linalg._products.exact.parts import slices
 from mdqr.linalg._products.exact.residual import residual
 from mdqr.linalg._shared.checks import fetch
-from mdqr.linalg._shared.devices import checked
+from mdqr.linalg._shared.devices import checked_alike
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.answer import Answer, Part
 from mdqr.linalg._solve.problem import SMALL, Problem
@@ -46,12 +46,12 @@ _WHOLE = 128
 
 def check(function: str, devices: Any, inputs: Inputs, method: str) -> None:
     """Raise unless devices can share in a system."""
-    checked(function, devices)
-    shape = inputs.shape(0)
-    if len(shape) > 2 or inputs.kind.limbs == 1:
+    checked_alike(function, devices)
+    shapes = inputs.shape(0), inputs.shape(1)
+    if max(map(len, shapes)) > 2 or inputs.kind.limbs == 1:
         raise ValueError(
-            f"{function}: devices= is for one matrix of dd, qd or od; got shape {shape} in "
-            f"{inputs.work.name}"
+            f"{function}: devices= is for one matrix of dd, qd or od, and vectors (n,) or (n, k); "
+            f"got shapes {shapes[0]} and {shapes[1]} in {inputs.work.name}"
         )
     if method == "householder":
         raise ValueError(f'{function}: devices= is for the methods "auto" and "refine"')
@@ -74,19 +74,21 @@ def solve(problem: Problem, devices: Sequence[str], *, verified: bool) -> Answer
     numpy.linalg.LinAlgError
         If X does not leave little.
     """
-    found = _solved(problem, devices)
+    system = problem.system
+    matrix = SharedMatrix(system.a, system.kind, places_of(devices))
+    with finished(matrix.home, *matrix.places):
+        found = _solved(problem, matrix)
     if found is None or (verified and not found.promised):
         raise np.linalg.LinAlgError(
-            f"{problem.system.caller.function}: the matrix is too near to singular for devices=, "
+            f"{system.caller.function}: the matrix is too near to singular for devices=, "
             "which have an inverse of float64: leave devices= out"
         )
     return found
 
 
 @np.errstate(all="ignore")
-def _solved(problem: Problem, devices: Sequence[str]) -> Answer | None:
+def _solved(problem: Problem, matrix: SharedMatrix) -> Answer | None:
     system, kind = problem.system, problem.system.kind
-    matrix = SharedMatrix(system.a, kind, places_of(devices))
     found = matrix.invert()
     condition = np.array(max(found.condition, 1.0))
     good = found.rounding <= PROOF and found.rate <= MOST
