@@ -125,3 +125,48 @@ def test_conics_near_double_lines_are_not_at_infinity():
     found = series.solve(conics(19, tangent=3), start="multihomogeneous")
     assert (found.paths, len(found), found.at_infinity) == (216, 184, 32)
     assert found.is_certified.all()
+
+
+@pytest.mark.parametrize("exponent", [-100, 20])
+def test_radii_are_in_the_units_of_the_problem(exponent):
+    """Whether coordinates are large or small."""
+    root = Fraction(10) ** exponent
+    found = series.solve(system(f"(x-{root})^2*(x-2*{root})", names="x"))
+    assert found.multiplicity.tolist() == [2, 1]
+    assert 0 < found.cluster_radius[0] < 1e-20 * float(root)
+
+
+def test_double_solutions_near_the_real_axis_are_not_real():
+    """Paths seen at a distance from an end that is much less than its imaginary part."""
+    found = series.solve(system("((x-1)^2+1/10^14)^2*(x-3)", names="x"))
+    assert found.multiplicity.tolist() == [1, 2, 2]
+    assert found.is_real.tolist() == [True, False, False]
+    apart = abs(abs(found.to_numpy()[1:, 0].imag) - 1e-7)
+    assert (apart < 1e-16).all()
+
+
+def test_radius_covers_the_rounding_of_the_solution():
+    """In float64 a third is farther from a double solution than its paths."""
+    found = series.solve(system("(x-1/3)^2*(x-2)", names="x"), precision="d")
+    x = Fraction(*found.x[0, 0].real.as_integer_ratio())
+    assert abs(x - Fraction(1, 3)) <= Fraction(found.cluster_radius[0])
+
+
+@pytest.mark.parametrize(
+    ("equations", "multiplicities"),
+    [
+        (["(x+y-3)^12", "y-x^2"], [12, 12]),
+        (
+            [
+                "(2*x+y-27/2)^2*(2*x+y-27/2-3/10^7)^2*(2*x+y-27/2+5/10^7)^2*(2*x+y-20)^2",
+                "x+y-(2*x+y)^2+1",
+            ],
+            [2, 6],
+        ),
+    ],
+)
+def test_products_of_small_factors_are_no_sets(equations, multiplicities):
+    """Small by their terms around multiple solutions, and not zero."""
+    found = series.solve(system(*equations))
+    assert found.info.positive_dimensional == 0
+    assert found.multiplicity.tolist() == multiplicities

@@ -56,14 +56,19 @@ def collected(found: Found, homotopy: Homotopy, followed: Followed, *, certify: 
     ends = followed.ends
     on_set = _on_sets(found, homotopy, ends)
     groups = clusters(ends)
-    is_set = [is_on_set(homotopy, cluster) for cluster in groups]
-    sets = [cluster for cluster, on in zip(groups, is_set, strict=True) if on]
-    proven = [_proven(found, ends, cluster) for cluster in sets]
+    kinds = [is_on_set(homotopy, cluster) for cluster in groups]
+    isolated = [cluster for cluster, (nearly, _) in zip(groups, kinds, strict=True) if not nearly]
+    proven = [
+        _proven(found, ends, cluster)
+        for cluster, (nearly, _) in zip(groups, kinds, strict=True)
+        if nearly
+    ]
     # If the test is wrong once, none of these ends is known to be on a set.
     if not any(part.certified.any() for part in proven):
-        for cluster in sets:
-            on_set[cluster.members] = True
-    isolated = [cluster for cluster, on in zip(groups, is_set, strict=True) if not on]
+        for cluster, (nearly, on) in zip(groups, kinds, strict=True):
+            on_set[cluster.members] = on
+            if nearly and not on:
+                isolated.append(cluster)
     parts = [_of_regular(found, ends, on_set, certify)]
     parts += [_of_cluster(found, homotopy, ends, cluster, certify) for cluster in isolated]
     whole = distinct(joined(parts + proven))
@@ -143,7 +148,7 @@ def _on_sets(found: Found, homotopy: Homotopy, ends: Ends) -> np.ndarray:
     if doubtful.size:
         x = refined(found.square, affine(ends.x[:, doubtful]), found.precision)
         for j in doubtful[~certificates(found.square, x).certified]:
-            on[j] = is_on_set(homotopy, Cluster(np.array([j]), 1, ends.x[:, j]))
+            on[j] = is_on_set(homotopy, Cluster(np.array([j]), 1, ends.x[:, j]))[1]
     return on
 
 
@@ -220,8 +225,7 @@ def _in_units(found: Found, part: Part, info: SolveInfo) -> Solutions:
     # What leaves the range of doubles.
     outside = ~np.isfinite(x.to_numpy()).all(axis=1)
     part.certified[outside], error[outside] = False, np.nan
-    radius = part.radius * 2.0 ** float(found.powers.max(initial=0))
     return Solutions(
         found.variables, x, part.multiplicity, part.real, part.singular, part.certified, error,
-        radius, info,
+        part.radius, info,
     )  # fmt: skip

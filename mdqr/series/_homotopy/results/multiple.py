@@ -53,9 +53,8 @@ def taken_apart(found: Found, homotopy: Homotopy, ends: Ends, cluster: Cluster) 
 
 def merged(found: Found, ends: Ends, cluster: Cluster) -> Part:
     """Return a cluster as one solution, the mean of its ends."""
-    x = array(affine(cluster.end[:, None]), precision=found.precision)
-    points = affine(ends.points[:, cluster.members])
-    return _solution(found, x, cluster.members, float(abs(points - x.to_numpy()).max()))
+    x, points = array(affine(cluster.end[:, None])), array(affine(ends.points[:, cluster.members]))
+    return _solution(found, x, points, cluster.members, bool(is_nearly_real(x)[0]))
 
 
 def _followed(
@@ -69,8 +68,10 @@ def _followed(
     x = array(ends.points[:, cluster.members], precision=precision)
     if not (np.isfinite(x.to_numpy()).all() and (s > 0).all()):
         return None
-    paths, points = Paths.at(x, s, step=s / 10), [x]
-    moving, now, unit = homotopy, float(s.min()), 1.0
+    paths, moving, now, unit = Paths.at(x, s, step=s / 10), homotopy, float(s.min()), 1.0
+    if not _advance(homotopy, paths, now):
+        return None
+    points = [paths.x]
     while now > precision.eps**_NEAREST:
         if now < _SMALL * unit:
             unit = now
@@ -130,13 +131,18 @@ def _groups(first: MDArray, last: MDArray) -> list[np.ndarray]:
 
 
 def _multiple(found: Found, points: MDArray, paths: np.ndarray) -> Part:
-    mean = points.mean(axis=0)
-    radius = float(abs((points - mean).to_numpy()).max())
-    return _solution(found, array(mean[None], precision=found.precision), paths, radius)
+    mean = points.mean(axis=0)[None]
+    # A real one is as near to its conjugate as to the paths.
+    near = abs(mean.to_numpy().imag).max() <= abs((points - mean).to_numpy()).max()
+    return _solution(found, mean, points, paths, near and bool(is_nearly_real(mean)[0]))
 
 
-def _solution(found: Found, x: MDArray, paths: np.ndarray, radius: float) -> Part:
-    part = Part.unproven(x, [paths])
-    part.real[:] = found.terms.is_real & is_nearly_real(x)
-    part.singular[:], part.radius[:] = True, radius
+def _solution(found: Found, x: MDArray, points: MDArray, paths: np.ndarray, real: bool) -> Part:
+    """Return one solution ``(1, n)`` of paths that were seen at some points last."""
+    part = Part.unproven(array(x, precision=found.precision), [paths])
+    part.real[:], part.singular[:] = found.terms.is_real and real, True
+    if part.real[0]:
+        part.x = part.x.real.astype(dtype=complex)
+    apart = abs((points - part.x).to_numpy())
+    part.radius[:] = np.ldexp(apart, found.powers).max()
     return part

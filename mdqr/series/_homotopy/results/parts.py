@@ -34,7 +34,10 @@ class Found:
 
 @dataclass
 class Part:
-    """Solutions in the units, ``(k, n)``, with their flags, and the paths that end at each."""
+    """Solutions in the units, ``(k, n)``, with their flags, and the paths that end at each.
+
+    The radius of a cluster is in the units of the problem.
+    """
 
     x: MDArray
     paths: list[np.ndarray]
