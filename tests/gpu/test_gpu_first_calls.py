@@ -8,8 +8,13 @@ import subprocess
 import sys
 
 import pytest
+from gpu_presence import why_absent
 
 from mdqr._backend.cuda.runtime.cupy_kernels import compilations
+
+# One skip a file, as gpu_cases.py has it for the others.
+if why_absent() is not None:
+    pytest.skip(str(why_absent()), allow_module_level=True)
 
 pytestmark = pytest.mark.gpu
 

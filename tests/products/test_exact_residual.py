@@ -57,7 +57,7 @@ def test_few_limbs_of_graded_operands(multiple, dtype, rng):
     a = a * 2.0 ** rng.integers(-600, 0, a.shape)
     backend, few = gather(c, precision=None).backend, Kind(1, dtype is complex)
     blocks = (c._block, a._block, x._block)
-    assert module._by_residues(backend, *blocks, few) is None
+    assert module.whole_residual(backend, *blocks, kind=few) is None
     found = residual(backend, *blocks, kind=few)
     wanted = residual(backend, *blocks, kind=Kind(multiple.limbs, few.is_complex))
     assert found.shape[few.is_complex] == 1
