@@ -27,6 +27,7 @@ from mdqr.linalg._general.pairs.qz import OrdQZResult, QZResult, ordqz, qz
 from mdqr.linalg._general.results import EigInfo, EigResult
 from mdqr.linalg._general.schur import SchurResult, schur
 from mdqr.linalg._matrix.are import solve_continuous_are, solve_discrete_are
+from mdqr.linalg._matrix.by_inverse import cond, matrix_power
 from mdqr.linalg._matrix.expm import coshm, cosm, expm, sinhm, sinm
 from mdqr.linalg._matrix.frechet import FrechetResult, expm_cond, expm_frechet
 from mdqr.linalg._matrix.funm import funm
@@ -60,7 +61,7 @@ from mdqr.linalg._solve.banded import solve_banded, solve_toeplitz, solveh_bande
 from mdqr.linalg._solve.info import LstsqInfo
 from mdqr.linalg._solve.lstsq import LstsqResult, lstsq
 from mdqr.linalg._solve.ranks.info import RankInfo
-from mdqr.linalg._solve.solve import cond, inv, matrix_power, solve
+from mdqr.linalg._solve.solve import inv, solve
 from mdqr.linalg._spectral.eigh import EighResult, eigh, eigvalsh
 from mdqr.linalg._spectral.info import SpectralInfo
 from mdqr.linalg._spectral.nearest import LowRankResult, PolarResult, lowrank, polar
