@@ -10,7 +10,7 @@ import fake_device
 import linalg_cases as cases
 import numpy as np
 import pytest
-from factor_cases import accept_cholesky, accept_lu, definite
+from factor_cases import accept_cholesky, accept_lu, definite, watch
 from fake_cuda_libraries import libraries
 
 import mdqr
@@ -32,23 +32,11 @@ WIDTH = 8
 @pytest.fixture(autouse=True)
 def served(monkeypatch):
     """Factor by small blocks on the host; whether that served, each time."""
-    answers = []
-
-    def watched(find):
-        def factor(*args):
-            found = find(*args)
-            answers.append(found is not None)
-            return found
-
-        return factor
-
     for name in ("cpu", "cuda"):
         monkeypatch.setitem(tuning._REFINED_FACTORS, name, 1)
         for table in (tuning._CHOLESKY_BLOCKS, tuning._LU_BLOCKS):
             monkeypatch.setitem(table, name, ((np.inf, WIDTH, 1),))
-    for module in (blocks, lu_blocks):
-        monkeypatch.setattr(module, "factor", watched(module.factor))
-    return answers
+    return watch(monkeypatch, blocks, lu_blocks)
 
 
 @pytest.mark.parametrize(("n", "cond"), [(9, 1e1), (29, 1e1), (29, 1e6)])

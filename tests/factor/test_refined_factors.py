@@ -6,7 +6,7 @@ import fake_device
 import linalg_cases as cases
 import numpy as np
 import pytest
-from factor_cases import accept_cholesky, accept_lu, definite
+from factor_cases import accept_cholesky, accept_lu, definite, watch
 
 import mdqr
 from mdqr._array.array import MDArray
@@ -23,20 +23,8 @@ from mdqr.testing import assert_same_bits
 @pytest.fixture(autouse=True)
 def served(monkeypatch):
     """Refine factors of any order on the host; whether that served, each time."""
-    answers = []
-
-    def watched(find):
-        def factor(*args):
-            found = find(*args)
-            answers.append(found is not None)
-            return found
-
-        return factor
-
     monkeypatch.setitem(tuning._REFINED_FACTORS, "cpu", 1)
-    for module in (by_rows, by_columns):
-        monkeypatch.setattr(module.refine, "factor", watched(module.refine.factor))
-    return answers
+    return watch(monkeypatch, by_rows.refine, by_columns.refine)
 
 
 @pytest.mark.parametrize("cond", [1e1, 1e6])
