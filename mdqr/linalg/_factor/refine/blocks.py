@@ -23,10 +23,17 @@ from mdqr._backend.places import Place
 from mdqr._backend.protocol import Backend
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.refine.products import times
-from mdqr.linalg._factor.refine.rows import Form, Head, Rows, head_of, rest_of, rows_of, within
+from mdqr.linalg._factor.refine.rows import (
+    Form,
+    Head,
+    Rows,
+    all_hold,
+    head_of,
+    rest_of,
+    rows_of,
+    within,
+)
 from mdqr.linalg._products.exact.parts import slices
-from mdqr.linalg._products.exact.product import is_within_range
-from mdqr.linalg._shared.checks import fetch
 
 # Factors a block on the diagonal that begins with some row, or returns None.
 FindHead = Callable[[Backend, Block, int], Block | None]
@@ -131,9 +138,7 @@ class _Share:
     def is_good(self) -> bool:
         """Return True if all errors are within the bound; it is waited for."""
         with self.place.here():
-            seen = fetch(*self.flags, *self.words) if self.flags else ()
-        count = len(self.flags)
-        return all(map(bool, seen[:count])) and all(map(is_within_range, seen[count:]))
+            return all_hold(self.flags, self.words)
 
 
 def factor(task: Task, places: Sequence[Place], columns: Sequence[Block]) -> list[Block] | None:

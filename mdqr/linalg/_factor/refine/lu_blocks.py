@@ -14,10 +14,17 @@ from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.refine.products import times
-from mdqr.linalg._factor.refine.rows import Form, Made, Rows, head_of, rest_of, rows_of, within
+from mdqr.linalg._factor.refine.rows import (
+    Form,
+    Made,
+    Rows,
+    all_hold,
+    head_of,
+    rest_of,
+    rows_of,
+    within,
+)
 from mdqr.linalg._products.exact.parts import slices
-from mdqr.linalg._products.exact.product import is_within_range
-from mdqr.linalg._shared.checks import fetch
 
 
 class Task(NamedTuple):
@@ -49,10 +56,7 @@ def factor(backend: Backend, a: Block, task: Task) -> Block | None:
     run = _Run(backend, a, task)
     if not all(map(run.step, slices(run.order, task.width))):
         return None
-    seen = fetch(*run.flags, *run.words) if run.flags else ()
-    count = len(run.flags)
-    served = all(map(bool, seen[:count])) and all(map(is_within_range, seen[count:]))
-    return run.lu if served else None
+    return run.lu if all_hold(run.flags, run.words) else None
 
 
 class _Run:

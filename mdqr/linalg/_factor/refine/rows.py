@@ -30,6 +30,8 @@ from mdqr.linalg._factor.refine.products import (
     unseen,
 )
 from mdqr.linalg._products.exact import product as exact
+from mdqr.linalg._products.exact.product import is_within_range
+from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import precision_for
 
 _U = 2.0**-53
@@ -184,3 +186,9 @@ def within(
     allowed = (bound - 8.0 * eps_of(kind)) * (1.0 - 2.0**-20)
     # A sum without terms is exact.
     return is_all(xp.where(sums > 0.0, error <= allowed * sums, left == 0.0))
+
+
+def all_hold(flags: Sequence[Block], words: Sequence[Block]) -> bool:
+    """Return True if all bounds hold and no product was out of range; it is waited for."""
+    seen, count = fetch(*flags, *words) if flags else (), len(flags)
+    return all(map(bool, seen[:count])) and all(map(is_within_range, seen[count:]))
