@@ -30,7 +30,7 @@ U = 2.0**-53
 SPLIT = 0
 # For the roundings of float64 in the bounds themselves.
 UP = 1 + 2.0**-30
-_POWER_STEPS = 8
+POWER_STEPS = 8
 _GOLDEN = 0.6180339887498949
 
 
@@ -362,17 +362,21 @@ def _frobenius_of_rows(x: Block) -> Block:
     return scaling.norms(x, -1, keepdims=True)
 
 
+def irregular(xp: ModuleType, order: int) -> Block:
+    """Return a column from which power iteration starts."""
+    place = xp.arange(1.0, order + 1.0)[:, None]
+    return (place * (place + 1.0) * _GOLDEN) % 1.0 - 0.5
+
+
 def largest_singular_value(backend: Backend, a: Block) -> Block:
     """Return the 2-norms of matrices ``(..., m, n)`` by power iteration: lower bounds."""
     xp, multiplied = backend.xp, split.multiplier(backend)
-    place = xp.arange(1.0, a.shape[-1] + 1.0)[:, None]
-    x = xp.broadcast_to(
-        (place * (place + 1.0) * _GOLDEN) % 1.0 - 0.5, (*a.shape[:-2], len(place), 1)
-    ).astype(a.dtype)
+    start = irregular(xp, a.shape[-1])
+    x = xp.broadcast_to(start, (*a.shape[:-2], *start.shape)).astype(a.dtype)
     # Vectors shrink by the order at most, and no square of them vanishes.
     unit, adjoint = 1.0 / _squares(xp, a), turned(a)
     y = multiplied(a, x)
-    for _ in range(_POWER_STEPS - 1):
+    for _ in range(POWER_STEPS - 1):
         x = unit * multiplied(adjoint, y)
         y = multiplied(a, x)
     return ((_squares(xp, y) / _squares(xp, x)) ** 0.5)[..., 0, 0]

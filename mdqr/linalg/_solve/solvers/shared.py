@@ -21,10 +21,12 @@ from mdqr._limbs.folds import total
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._inverse import split
 from mdqr.linalg._inverse.approximate_inverse import (
+    POWER_STEPS,
     UP,
     ApproximateInverse,
     U,
     constant,
+    irregular,
     largest_singular_value,
 )
 from mdqr.linalg._inverse.rounds import MOST, PROOF, gain_of
@@ -38,8 +40,6 @@ from mdqr.linalg._solve.problem import SMALL, Problem
 from mdqr.linalg._solve.refinement import Refinement
 from mdqr.linalg._solve.solvers.climb import climb
 
-_POWER_STEPS = 8
-_GOLDEN = 0.6180339887498949
 # Parts of rows are multiples of so many, which libraries take at a time.
 _WHOLE = 128
 
@@ -188,10 +188,9 @@ class SharedMatrix:
         """Estimate the 2-norm of X from below."""
         home, size = self.home, 0.0
         with home.here():
-            place = home.backend.xp.arange(1.0, self.order + 1.0)[:, None]
-            v = (place * (place + 1.0) * _GOLDEN) % 1.0 - 0.5
+            v = irregular(home.backend.xp, self.order)
             v = v.astype(np.complex128) if self.kind.is_complex else v
-        for _ in range(_POWER_STEPS):
+        for _ in range(POWER_STEPS):
             y = self.step(v)
             with home.here():
                 one, other = map(float, fetch(_squares(v), _squares(y)))
