@@ -240,15 +240,10 @@ def _real(x: Block, is_complex: bool) -> Block:
     return x[0] if is_complex else x
 
 
-def _adjoint(x: Block, is_complex: bool) -> Block:
-    x = x.swapaxes(-1, -2)
-    return planes.conjugate(x) if is_complex else x
-
-
 def _scaled(backend: Backend, block: Block, *, is_complex: bool, upper: bool) -> list[Block]:
     """Return upper triangles with a diagonal near 1, their powers, whether all is finite."""
     is_finite = scaling.finite(_read(block, upper), is_complex)
-    block = block if upper else _adjoint(block, is_complex)
+    block = block if upper else planes.adjoint(block, is_complex)
     sizes = abs(diagonal(_real(block, is_complex))[0])
     roots = -(scaling.exponents_of(sizes.view(np.int64)) >> 1)
     powers = roots[..., :, None] + roots[..., None, :]
@@ -261,7 +256,7 @@ def _unscaled(
     """Return factors of the given matrices, and whether all their diagonals are positive."""
     is_positive = is_all(diagonal(_real(c, is_complex))[0] > 0.0)
     c = backend.ldexp(c, -roots[..., None, :], is_complex=is_complex)
-    return [c if upper else _adjoint(c, is_complex), is_positive]
+    return [c if upper else planes.adjoint(c, is_complex), is_positive]
 
 
 @overload
@@ -364,7 +359,7 @@ def cho_solve(
     xp, field = inputs.backend.xp, inputs.is_complex
     part = Factor((xp.tril if lower else xp.triu)(inputs.blocks[0]), bool(lower))
     factors = [turned(part, letter, field) for letter in (first, last)]
-    errors = Errors((1.5 * n + 160) * factor_eps(inputs, c))
+    errors = Errors(refine.error_of(n) * factor_eps(inputs, c))
     return solution, solution_info(inputs, factors, right, x, errors, is_vector=is_vector)
 
 
@@ -373,7 +368,7 @@ def _refined(backend: Backend, a: Block, kind: Kind) -> Block | None:
     n, batch = int(a.shape[-1]), planes.value_shape(a, kind.is_complex)[:-2]
     if batch or not tuning.refined_factors_are_faster(backend, n, kind=kind):
         return None
-    return refine.factor(backend, a, kind, (1.5 * n + 160) * precision_for(kind.limbs).eps)
+    return refine.factor(backend, a, kind, refine.error_of(n) * precision_for(kind.limbs).eps)
 
 
 def factor(backend: Backend, a: Block, kind: Kind) -> Block:

@@ -79,6 +79,11 @@ def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Block | None
     return None if found is None else found[0]
 
 
+def error_of(n: int) -> float:
+    """Return the bound of ``abs(A - C^H C)``, in eps ``abs(C^H) abs(C)``."""
+    return 1.5 * n + 160
+
+
 def _by_blocks(backend: Backend, a: Block, kind: Kind, bound: float, width: int) -> Block | None:
     """Return `factor` by blocks of so many rows."""
     a = planes.first_limbs(a, kind.is_complex, kind.limbs)
@@ -91,7 +96,7 @@ def task_of(kind: Kind, order: int, width: int) -> blocks.Task:
     """Return the task of a factor by blocks that are factored as smaller matrices are."""
 
     def bound(n: int) -> float:
-        return (1.5 * n + 160) * eps_of(kind)
+        return error_of(n) * eps_of(kind)
 
     def find(backend: Backend, a: Block, first: int) -> Block | None:
         return factor(backend, a, kind, bound(int(a.shape[-1])))

@@ -129,7 +129,7 @@ def _start(
     """Return a factor of all bits of a large matrix or `at_once`, else of float64, and sweeps."""
     n = int(gram.shape[-1])
     if at_once or tuning.cholesky_block(backend, n, kind=wide) < n:
-        c = cholesky.factor(backend, gram, wide, (1.5 * n + 160) * eps_of(wide))
+        c = cholesky.factor(backend, gram, wide, cholesky.error_of(n) * eps_of(wide))
         if c is not None:
             return c, Sweeps.near(backend, gram, c, wide, runs=runs)
     sweeps = Sweeps.of(backend, gram, wide, runs=runs)
