@@ -56,7 +56,7 @@ def measure(call: str, precision: str, field: str, *, alone: bool = False) -> di
     from mdqr._backend.cuda.runtime.kernels import CupyKernels
 
     if alone:
-        examples._calls = dict  # type: ignore[assignment]
+        examples.TABLE.needed.clear()
     cupy.zeros(3).sum()  # the context, whose start is no matter of mdqr
     noted = Loaded(cupy)
     work = prepared(call, precision, complex if field == "complex" else float)
@@ -120,11 +120,12 @@ def in_new_process(caches: str, *options: str, given: str = "") -> Any:
 def record(seconds: float) -> Iterator[str]:
     """Make all calls, some at a time, and write the files; yield what went wrong."""
     from mdqr._backend.cuda.runtime import calls, examples
+    from mdqr._backend.cuda.runtime.calls import call_of
     from mdqr._limbs.planes import Kind
     from mdqr._precision import as_precision
 
     end = time.monotonic() + seconds
-    used: dict[str, set[Any]] = {}
+    used: dict[str, set[str]] = {}
     sources: dict[str, set[str]] = {}
     with (
         tempfile.TemporaryDirectory() as caches,
@@ -147,14 +148,16 @@ def record(seconds: float) -> Iterator[str]:
                 yield f"{call} {precision} {field}: {found['error']}"
                 continue
             kind = Kind(as_precision(precision).limbs, field == "complex")
-            name = calls.call_of(CALLS[call][0], kind)
-            used.setdefault(name, set()).update(map(calls.module_of, found["modules"]))
+            name = call_of(CALLS[call][0], kind)
+            used.setdefault(name, set()).update(found["modules"])
             sources.setdefault(name, set()).update(found["sources"])
         wanted = sorted(set().union(*sources.values()))
         # Nearly all kernels that are tried are those that were compiled.
         texts = in_new_process(caches, "examples", given=json.dumps(wanted))
-    calls.write(used)
-    examples.write({name: {texts[s] for s in of if s in texts} for name, of in sources.items()})
+    calls.TABLE.write(used)
+    examples.TABLE.write(
+        {name: {texts[s] for s in of if s in texts} for name, of in sources.items()}
+    )
     for source in wanted:
         if source not in texts:
             yield f"no example: {signature_of(source)}"

@@ -24,7 +24,7 @@ from mdqr._backend.cuda.backend import backend
 from mdqr._backend.cuda.runtime import examples
 from mdqr._limbs.planes import Kind
 compilations = backend().kernels.cupy_compilations
-texts = examples.examples_of("lstsq", Kind(2, False))
+texts = examples.TABLE.of("lstsq", Kind(2, False))
 futures = compilations.expect(texts, 0)
 x = cupy.arange(12.0).reshape(3, 4)
 sums = (x[:, ::2] + 0.5).sum(axis=0).tolist()

@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks.gpu.cupy_examples import candidates
 from mdqr._backend.cuda.runtime import ahead, calls, cupy_kernels, examples
+from mdqr._backend.cuda.runtime.calls import CallTable, call_of
 from mdqr._backend.cuda.runtime.cupy_kernels import CupyCompilations, compilations
 from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
@@ -202,7 +203,7 @@ def test_mdqr_compile_has_a_device_make_them(monkeypatch):
     monkeypatch.setattr(ahead, "CupyCompilations", Compilations)
     nothing = SimpleNamespace(expect=lambda modules, target: [])
     monkeypatch.setattr(ahead, "_code_for", lambda device: (nothing, None))
-    for device, texts in (("cuda:1", examples.examples_for(["qr"], {2})), ("sm_90", [])):
+    for device, texts in (("cuda:1", examples.TABLE.of_functions(["qr"], {2})), ("sm_90", [])):
         found = ahead.compile_kernels(["qr"], {2}, device, lambda *given: steps.append(given))
         assert found == (3, len(calls.modules_for(["qr"], {2})))
         assert asked.pop() == (texts, int(bool(texts)))
@@ -213,24 +214,25 @@ def test_mdqr_compile_has_a_device_make_them(monkeypatch):
 def test_the_table_has_calls_that_there_are():
     for function in ("lstsq", "solve", "qr", "svd", "eigh", "curve_fit"):
         for precision in PRECISIONS[1:3]:
-            assert examples.examples_of(function, Kind(precision.limbs, False))
-    texts = examples.examples_for(calls.functions(), ())
-    assert set(examples.examples_for(["qr"], {2})) <= set(texts)
+            assert examples.TABLE.of(function, Kind(precision.limbs, False))
+    texts = examples.TABLE.of_functions(calls.TABLE.functions, ())
+    assert set(examples.TABLE.of_functions(["qr"], {2})) <= set(texts)
     with np.errstate(all="ignore"):
         for text in texts:
             examples.run(np, text)
 
 
-def test_the_table_is_written_as_it_is_read(tmp_path, monkeypatch):
-    file = tmp_path / "examples.json"
-    qr = calls.call_of("qr", Kind(2, False))
-    examples.write({qr: ["a", "b"], calls.call_of("svd_small", Kind(4, True)): ["b"]}, file)
-    monkeypatch.setattr(examples, "FILE", file)
-    monkeypatch.setattr(examples, "_calls", examples._calls.__wrapped__)
-    assert examples.examples_of("qr", Kind(2, False)) == ["a", "b"]
-    assert examples.examples_of("qr", Kind(4, False)) == []
-    assert examples.examples_for(["svd"], {4}) == ["b"]
-    assert examples.examples_for(["qr", "svd"], {2}) == ["a", "b"]
+def test_the_table_is_written_as_it_is_read(tmp_path):
+    table = CallTable(tmp_path / "examples.json")
+    table.write(
+        {call_of("qr", Kind(2, False)): ["a", "b"], call_of("svd_small", Kind(4, True)): ["b"]}
+    )
+    assert table.functions == ["qr", "svd"]
+    assert table.of("qr", Kind(2, False)) == ["a", "b"]
+    assert table.of("qr", Kind(4, False)) == []
+    assert table.of_functions(["svd"], {4}) == ["b"]
+    assert table.of_functions(["svd"], {2}) == []
+    assert table.of_functions(["qr", "svd"], ()) == ["a", "b"]
 
 
 def test_operands_are_read_from_signatures():

@@ -13,6 +13,7 @@ from stand_ins import STAND_INS
 
 import mdqr
 from mdqr._backend.cuda.runtime import archive, calls, cubins, nvrtc
+from mdqr._backend.cuda.runtime.calls import CallTable, call_of
 from mdqr._backend.cuda.runtime.cubins import Module, Target
 from mdqr._backend.cuda.runtime.kernels import CupyKernels
 from mdqr._backend.sources import kernels_folder
@@ -45,12 +46,12 @@ def test_the_table_names_kernels_there_are():
     text = "".join(path.read_text() for path in folder.rglob("*.?*") if path.is_file())
     macros = set(re.findall(r"\bMDQR_\w+", text))
     limbs = {p.limbs for p in PRECISIONS} | {2 * p.limbs for p in PRECISIONS}
-    for function in calls.functions():
+    for function in calls.TABLE.functions:
         assert hasattr(mdqr.linalg, function) or function == "curve_fit"
         for precision in PRECISIONS[1:]:
             assert calls.modules_of(function, Kind(precision.limbs, False))
         assert calls.modules_of(function, Kind(4, True)) or function == "curve_fit"
-    for module in calls.modules_for(calls.functions(), ()):
+    for module in calls.modules_for(calls.TABLE.functions, ()):
         assert (folder / f"{module.source}.cu").exists()
         assert {define.split("=")[0] for define in module.defines} <= macros
         assert module.kind.limbs in limbs
@@ -66,13 +67,13 @@ def test_subnormal_float32_numbers_count_as_zeros(made):
     assert all(".ftz" in product for product in products)
 
 
-def test_the_table_is_written_as_it_is_read(tmp_path, monkeypatch):
-    file = tmp_path / "calls.json"
-    qr = calls.call_of("qr", Kind(2, False))
-    calls.write({qr: [SIGNS, WRONG], calls.call_of("svd", Kind(2, False)): [WRONG]}, file)
-    monkeypatch.setattr(calls, "FILE", file)
-    monkeypatch.setattr(calls, "_calls", calls._calls.__wrapped__)
-    assert calls.functions() == ["qr", "svd"]
+def test_modules_of_a_call_are_those_of_the_table(tmp_path, monkeypatch):
+    table = CallTable(tmp_path / "calls.json")
+    signs, wrong = map(calls.name_of, (SIGNS, WRONG))
+    table.write(
+        {call_of("qr", Kind(2, False)): [signs, wrong], call_of("svd", Kind(2, False)): [wrong]}
+    )
+    monkeypatch.setattr(calls, "TABLE", table)
     exact = Module("products/exact_numbers", Kind(2, False), ("MDQR_PIECES=2",))
     assert list(calls._neighbours(exact)) == [exact._replace(defines=("MDQR_PIECES=4",))]
     assert set(calls.modules_of("qr", Kind(2, False))) == {SIGNS, WRONG}

@@ -55,7 +55,7 @@ def compile_kernels(
     RuntimeError, OSError
         If NVRTC is missing, or a file cannot be written.
     """
-    known = calls.functions()
+    known = calls.TABLE.functions
     for name in names:
         if name not in known:
             raise ValueError(f"{name} is none of the functions with kernels: {', '.join(known)}")
@@ -64,7 +64,7 @@ def compile_kernels(
     jobs = made.expect(modules, target)
     cupy = CupyCompilations(importlib.import_module("cupy"), made)
     number = None if _ARCHITECTURE.fullmatch(device) else check_device(device)
-    texts = [] if number is None else examples.examples_for(names or known, limbs)
+    texts = [] if number is None else examples.TABLE.of_functions(names or known, limbs)
     steps = [job.result for job in jobs]
     steps += [future.result for future in cupy.expect(texts, number or 0)]
     for done, finish in enumerate(steps):

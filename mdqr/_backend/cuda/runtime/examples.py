@@ -8,9 +8,7 @@ are not contiguous; "=d" is a number of NumPy. CuPy's kernels depend on nothing 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection, Iterable
-from functools import cache
+from collections.abc import Callable
 from operator import setitem
 from pathlib import Path
 from types import ModuleType
@@ -18,47 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from mdqr._backend.cuda.runtime.calls import SMALL, call_of, kind_of
-from mdqr._limbs.planes import Kind
+from mdqr._backend.cuda.runtime.calls import CallTable
 
-FILE = Path(__file__).with_suffix(".json")
+TABLE = CallTable(Path(__file__).with_suffix(".json"))
 # Lengths of axes: more than one, so that none is left out.
 _LENGTH = 3
 _NUMBERS: dict[str, Any] = {"bool": True, "int": 1, "float": 1.0, "complex": 1j}
-
-
-@cache
-def _calls() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for text, calls in json.loads(FILE.read_text()).items():
-        for call in calls:
-            found.setdefault(call, []).append(text)
-    return found
-
-
-def examples_of(function: str, kind: Kind) -> list[str]:
-    """Return the examples for a call."""
-    return _calls().get(call_of(function, kind), [])
-
-
-def examples_for(names: Iterable[str], limbs: Collection[int]) -> list[str]:
-    """Return the examples for functions, for results of limb counts; an empty one is all."""
-    wanted, found = set(names), dict[str, None]()
-    for call, examples in _calls().items():
-        function, kind = call.split()
-        if function.removesuffix(SMALL) in wanted and (not limbs or kind_of(kind).limbs in limbs):
-            found.update(dict.fromkeys(examples))
-    return [*found]
-
-
-def write(used: dict[str, Iterable[str]], file: Path = FILE) -> None:
-    """Write the file: the examples of each call, by its name."""
-    calls: dict[str, set[str]] = {}
-    for call, examples in used.items():
-        for text in examples:
-            calls.setdefault(text, set()).add(call)
-    lines = (f"{json.dumps(text)}: {json.dumps(sorted(calls[text]))}" for text in sorted(calls))
-    file.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def run(xp: ModuleType, text: str) -> None:

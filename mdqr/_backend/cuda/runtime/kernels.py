@@ -294,7 +294,7 @@ class CupyKernels(Kernels):
         if call not in self._expected:
             self._expected.add(call)
             self.cubins.expect(calls.modules_of(function, kind), self.target, quick=True)
-            self.cupy_compilations.expect(examples.examples_of(function, kind), device)
+            self.cupy_compilations.expect(examples.TABLE.of(function, kind), device)
 
     def foresee(self, modules: Sequence[Module]) -> None:
         """Start to compile modules, once for each device."""
