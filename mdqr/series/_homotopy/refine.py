@@ -13,7 +13,7 @@ from mdqr._functions.creation import array
 from mdqr._functions.from_limbs import from_limbs
 from mdqr._precision import Precision, next_with_functions
 from mdqr.linalg import LinAlgError, solve
-from mdqr.series._homotopy.homotopy import solved
+from mdqr.series._homotopy.homotopy import doubles, solved
 from mdqr.series._homotopy.problem import in_units, units_near
 from mdqr.series._homotopy.tables import merged, path_system
 from mdqr.series._homotopy.tracker import Paths, by_kernel
@@ -31,7 +31,7 @@ def refined(terms: Terms, x: np.ndarray | MDArray, precision: Precision) -> MDAr
 
     Points whose coordinates differ by many powers of two are refined in units near them.
     """
-    moduli = abs(x.to_numpy() if isinstance(x, MDArray) else x)
+    moduli = abs(doubles(x))
     least = np.where(moduli > 0, moduli, np.inf).min(axis=1)
     wide = np.isfinite(moduli).all(axis=1) & (moduli.max(axis=1) > _WIDE * least)
     found = array(x, precision=precision).astype(dtype=complex)
