@@ -10,7 +10,7 @@ from mdqr._array.array import MDArray
 from mdqr._backend.protocol import PathGoal
 from mdqr._errors import PrecisionWarning
 from mdqr._functions.creation import array
-from mdqr._functions.from_limbs import from_limbs
+from mdqr._functions.scales.exponents import ldexp
 from mdqr._precision import Precision, next_with_functions
 from mdqr.linalg import LinAlgError, solve
 from mdqr.series._homotopy.homotopy import doubles, solved
@@ -40,9 +40,8 @@ def refined(terms: Terms, x: np.ndarray | MDArray, precision: Precision) -> MDAr
         found[narrow] = _refined(terms, x[narrow], precision)
     for i in np.flatnonzero(wide):
         powers = units_near(moduli[i])
-        y = from_limbs(np.ldexp(found[[i]].limbs, -powers), dtype=complex)
-        y = _refined(in_units(terms, powers).scaled(), y, precision)
-        found[[i]] = from_limbs(np.ldexp(y.limbs, powers), dtype=complex)
+        y = _refined(in_units(terms, powers).scaled(), ldexp(found[[i]], -powers), precision)
+        found[[i]] = ldexp(y, powers)
     return found
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._functions.creation import array
-from mdqr._functions.from_limbs import from_limbs
+from mdqr._functions.scales.exponents import ldexp
 from mdqr.series._homotopy.homotopy import eliminated
 from mdqr.series._homotopy.problem import in_units, units_near
 from mdqr.series._homotopy.proofs import integers
@@ -109,7 +109,7 @@ def _test_as_zeros(found: Certificates, terms: Terms, x: MDArray, which: np.ndar
 
 def certificates_in_units(terms: Terms, x: MDArray, powers: np.ndarray) -> Certificates:
     """Test points as ``x = 2**powers y``: bounds are for y."""
-    y = from_limbs(np.ldexp(x.limbs, -powers), dtype=complex)
+    y = ldexp(x, -powers)
     found = Certificates.unknown(terms.variables, y)
     _test(found, in_units(terms, powers).scaled(), y, np.arange(len(y)))
     return found
