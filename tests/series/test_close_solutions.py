@@ -129,7 +129,7 @@ def test_conics_near_double_lines_are_not_at_infinity():
 
 @pytest.mark.parametrize("exponent", [-100, 20])
 def test_radii_are_in_the_units_of_the_problem(exponent):
-    """Whether coordinates are large or small."""
+    """Radii of large coordinates are large, and of small ones small."""
     root = Fraction(10) ** exponent
     found = series.solve(system(f"(x-{root})^2*(x-2*{root})", names="x"))
     assert found.multiplicity.tolist() == [2, 1]

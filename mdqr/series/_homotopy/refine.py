@@ -10,10 +10,10 @@ from mdqr._array.array import MDArray
 from mdqr._backend.protocol import PathGoal
 from mdqr._errors import PrecisionWarning
 from mdqr._functions.creation import array
-from mdqr._functions.from_limbs import from_limbs
+from mdqr._functions.scales.exponents import ldexp
 from mdqr._precision import Precision, next_with_functions
 from mdqr.linalg import LinAlgError, solve
-from mdqr.series._homotopy.homotopy import solved
+from mdqr.series._homotopy.homotopy import doubles, solved
 from mdqr.series._homotopy.problem import in_units, units_near
 from mdqr.series._homotopy.tables import merged, path_system
 from mdqr.series._homotopy.tracker import Paths, by_kernel
@@ -31,7 +31,7 @@ def refined(terms: Terms, x: np.ndarray | MDArray, precision: Precision) -> MDAr
 
     Points whose coordinates differ by many powers of two are refined in units near them.
     """
-    moduli = abs(x.to_numpy() if isinstance(x, MDArray) else x)
+    moduli = abs(doubles(x))
     least = np.where(moduli > 0, moduli, np.inf).min(axis=1)
     wide = np.isfinite(moduli).all(axis=1) & (moduli.max(axis=1) > _WIDE * least)
     found = array(x, precision=precision).astype(dtype=complex)
@@ -40,9 +40,8 @@ def refined(terms: Terms, x: np.ndarray | MDArray, precision: Precision) -> MDAr
         found[narrow] = _refined(terms, x[narrow], precision)
     for i in np.flatnonzero(wide):
         powers = units_near(moduli[i])
-        y = from_limbs(np.ldexp(found[[i]].limbs, -powers), dtype=complex)
-        y = _refined(in_units(terms, powers).scaled(), y, precision)
-        found[[i]] = from_limbs(np.ldexp(y.limbs, powers), dtype=complex)
+        y = _refined(in_units(terms, powers).scaled(), ldexp(found[[i]], -powers), precision)
+        found[[i]] = ldexp(y, powers)
     return found
 
 

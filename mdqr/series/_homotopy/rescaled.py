@@ -22,9 +22,8 @@ from mdqr.series._homotopy.endgame import (
     finish,
 )
 from mdqr.series._homotopy.homotopy import Homotopy, Points, doubles
+from mdqr.series._homotopy.problem import in_units
 from mdqr.series._homotopy.tracker import THERE, Paths, advance, in_precision
-from mdqr.series._systems.polynomial import Gaussian
-from mdqr.series._systems.terms import Terms, power_of_two
 
 # Coordinates grow or shrink by no more powers of two from one change of units to the next; at ends.
 _WIDE, _WIDE_END = 8, 24
@@ -181,19 +180,7 @@ def _logs(x: np.ndarray) -> np.ndarray:
 
 def _in_units(homotopy: Homotopy, powers: np.ndarray) -> Homotopy:
     """Return the homotopy for ``x_j = 2**powers_j y_j``, equations times powers of two."""
-    terms, v = homotopy.terms, homotopy.variables
-    shifts = (terms.exponents[:, 1:v] @ powers).tolist()
-    top: dict[int, int] = {}
     # The same factor for both ends of the homotopy.
-    rows = (terms.equation % (v - 1)).tolist()
-    for row, c, shift in zip(rows, terms.coefficients, shifts, strict=True):
-        size = max(abs(c.real), abs(c.imag))
-        bits = size.numerator.bit_length() - size.denominator.bit_length() + shift
-        top[row] = max(top.get(row, bits), bits)
-    scaled = [
-        Gaussian(c.real * power_of_two(shift - top[row]), c.imag * power_of_two(shift - top[row]))
-        for row, c, shift in zip(rows, terms.coefficients, shifts, strict=True)
-    ]
+    terms = in_units(homotopy.terms, np.append(0, powers)).scaled(homotopy.variables - 1)
     units = powers if homotopy.units is None else homotopy.units + powers
-    found = Terms(terms.exponents, scaled, terms.equation, terms.equations)
-    return replace(homotopy, terms=found, units=units, _within={})
+    return replace(homotopy, terms=terms, units=units, _within={})

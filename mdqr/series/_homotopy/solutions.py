@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from mdqr._pickles import pickled, pickled_fields
 from mdqr._stability import experimental
 from mdqr.linalg import Info
 
+# What selects one solution, or several.
+One: TypeAlias = int | np.integer[Any]
+Several: TypeAlias = slice | np.ndarray[Any, Any] | list[int] | list[bool]
 _MOST_ROWS, _MOST_COLUMNS = 20, 6
 
 
@@ -142,12 +145,10 @@ class Solutions:
         return (self[i] for i in range(len(self)))
 
     @overload
-    def __getitem__(self, index: int | np.integer[Any]) -> Solution: ...
+    def __getitem__(self, index: One) -> Solution: ...
 
     @overload
-    def __getitem__(
-        self, index: slice | np.ndarray[Any, Any] | list[int] | list[bool]
-    ) -> Solutions: ...
+    def __getitem__(self, index: Several) -> Solutions: ...
 
     def __getitem__(self, index: Any) -> Solution | Solutions:
         """Return a `Solution` for an integer, `Solutions` for a slice, a mask or indices."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -36,19 +36,23 @@ Scalar: TypeAlias = complex | str | Fraction
 RandomSource: TypeAlias = int | np.random.Generator | None
 
 
+class _Options(TypedDict, total=False):
+    groups: Groups
+    parameters: Sequence[str] | None
+    precision: PrecisionLike | None
+    certify: bool
+    rng: RandomSource
+    device: str | None
+    progress: Progress
+
+
 @overload
 def solve(
     system: System,
     *,
     start: StartName = "auto",
-    groups: Groups = None,
     target: Any = None,
-    parameters: Sequence[str] | None = None,
-    precision: PrecisionLike | None = None,
-    certify: bool = True,
-    rng: RandomSource = 0,
-    device: str | None = None,
-    progress: Progress = None,
+    **options: Unpack[_Options],
 ) -> Solutions: ...
 
 
@@ -57,14 +61,8 @@ def solve(
     system: System,
     *,
     start: tuple[Any, Any],
-    groups: Groups = None,
     target: Scalar | Sequence[Scalar],
-    parameters: Sequence[str] | None = None,
-    precision: PrecisionLike | None = None,
-    certify: bool = True,
-    rng: RandomSource = 0,
-    device: str | None = None,
-    progress: Progress = None,
+    **options: Unpack[_Options],
 ) -> Solutions: ...
 
 
@@ -73,14 +71,8 @@ def solve(
     system: System,
     *,
     start: tuple[Any, Any],
-    groups: Groups = None,
     target: Sequence[Sequence[complex]],
-    parameters: Sequence[str] | None = None,
-    precision: PrecisionLike | None = None,
-    certify: bool = True,
-    rng: RandomSource = 0,
-    device: str | None = None,
-    progress: Progress = None,
+    **options: Unpack[_Options],
 ) -> SolutionSweep: ...
 
 
@@ -89,14 +81,8 @@ def solve(
     system: System,
     *,
     start: tuple[Any, Any],
-    groups: Groups = None,
     target: Any,
-    parameters: Sequence[str] | None = None,
-    precision: PrecisionLike | None = None,
-    certify: bool = True,
-    rng: RandomSource = 0,
-    device: str | None = None,
-    progress: Progress = None,
+    **options: Unpack[_Options],
 ) -> Solutions | SolutionSweep: ...
 
 

@@ -76,20 +76,22 @@ class Terms:
         missing = degrees[self.equation] - sizes
         return replace(self, _precise={}, exponents=np.column_stack([missing, self.exponents]))
 
-    def scaled(self) -> Terms:
+    def scaled(self, period: int | None = None) -> Terms:
         """Return the equations times powers of two, their largest coefficients near 1.
 
-        Other factors would round coefficients, and split multiple roots.
+        Other factors would round coefficients, and split multiple roots. Equations whose numbers
+        differ by a `period` have one factor.
         """
+        places = (self.equation % (period or self.equations)).tolist()
         top: dict[int, int] = {}
-        for place, value in zip(self.equation.tolist(), self.coefficients, strict=True):
+        for place, value in zip(places, self.coefficients, strict=True):
             size = max(abs(value.real), abs(value.imag))
             bits = size.numerator.bit_length() - size.denominator.bit_length()
             top[place] = max(top.get(place, bits), bits)
-        factors = {place: power_of_two(-bits) for place, bits in top.items()}
+        factors = {place: _power_of_two(-bits) for place, bits in top.items()}
         scaled = [
             Gaussian(value.real * factors[place], value.imag * factors[place])
-            for place, value in zip(self.equation.tolist(), self.coefficients, strict=True)
+            for place, value in zip(places, self.coefficients, strict=True)
         ]
         return replace(self, _precise={}, coefficients=scaled)
 
@@ -200,5 +202,5 @@ def _is_some(value: Gaussian) -> bool:
     return bool(value.real or value.imag)
 
 
-def power_of_two(exponent: int) -> Fraction:
+def _power_of_two(exponent: int) -> Fraction:
     return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)

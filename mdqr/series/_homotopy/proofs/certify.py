@@ -24,7 +24,7 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._functions.creation import array
-from mdqr._functions.from_limbs import from_limbs
+from mdqr._functions.scales.exponents import ldexp
 from mdqr.series._homotopy.homotopy import eliminated
 from mdqr.series._homotopy.problem import in_units, units_near
 from mdqr.series._homotopy.proofs import integers
@@ -64,16 +64,19 @@ class Certificates:
     unique: np.ndarray
     points: MDArray
 
+    @classmethod
+    def unknown(cls, n: int, points: MDArray) -> Certificates:
+        """Return points ``(points, ...)`` of n unknowns of which nothing is certified."""
+        count = len(points)
+        return cls(np.zeros(count, bool), np.full((n, count), np.inf), np.zeros((n, count)), points)
+
 
 def certificates(terms: Terms, x: MDArray) -> Certificates:
     """Test points ``(points, n)``, complex, as solutions of as many equations as unknowns.
 
     Points without a certificate, or with large bounds, are tested again in units near them.
     """
-    n, count = terms.variables, len(x)
-    found = Certificates(
-        np.zeros(count, bool), np.full((n, count), np.inf), np.zeros((n, count)), x
-    )
+    found = Certificates.unknown(terms.variables, x)
     moduli = abs(x.to_numpy())
     size = moduli.max(axis=1, initial=0.0)
     _test(found, terms, x, np.flatnonzero(((size > 1 / LIMIT) & (size < LIMIT)) | (size == 0)))
@@ -106,12 +109,9 @@ def _test_as_zeros(found: Certificates, terms: Terms, x: MDArray, which: np.ndar
 
 def certificates_in_units(terms: Terms, x: MDArray, powers: np.ndarray) -> Certificates:
     """Test points as ``x = 2**powers y``: bounds are for y."""
-    y = from_limbs(np.ldexp(x.limbs, -powers), dtype=complex)
-    n, count = terms.variables, len(y)
-    found = Certificates(
-        np.zeros(count, bool), np.full((n, count), np.inf), np.zeros((n, count)), y
-    )
-    _test(found, in_units(terms, powers).scaled(), y, np.arange(count))
+    y = ldexp(x, -powers)
+    found = Certificates.unknown(terms.variables, y)
+    _test(found, in_units(terms, powers).scaled(), y, np.arange(len(y)))
     return found
 
 
@@ -127,11 +127,10 @@ def _test(found: Certificates, terms: Terms, x: MDArray, which: np.ndarray) -> N
     least = size[size > 0].min(initial=1.0)
     bits = precision.bits + _GUARD - int(np.frexp(least)[1])
     points = Fixed.of(y.T, bits)
-    count, n = y.shape
-    some = Certificates(np.zeros(count, bool), np.full((n, count), np.inf), np.zeros((n, count)), y)
+    some = Certificates.unknown(terms.variables, y)
     with np.errstate(all="ignore"):
         test = _ExactTest(terms, points, y)
-        test.with_floats(some, np.arange(count))
+        test.with_floats(some, np.arange(len(y)))
         test.with_integers(some, np.flatnonzero(~some.certified))
     # Limbs were cut off, each of the real and of the imaginary part.
     cut = 2.0 * precision.limbs * 2.0**-bits

@@ -74,11 +74,8 @@ class _Values:
 
     def certificates(self, z: MDArray) -> Certificates:
         """Test points ``(n + q, points)``, complex, in the precision."""
-        n, count = self._terms.equations, z.shape[1]
         near = z.to_numpy()
-        found = Certificates(
-            np.zeros(count, bool), np.full((n, count), np.inf), np.zeros((n, count)), z.T
-        )
+        found = Certificates.unknown(self._terms.equations, z.T)
         with np.errstate(all="ignore"):
             values, sound = self._evaluated(z)
             test = _RoundedTest(self._terms, near, values, self._precision.eps)

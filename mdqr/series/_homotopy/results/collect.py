@@ -203,6 +203,13 @@ def _solves(terms: Terms, x: MDArray, singular: np.ndarray) -> np.ndarray:
     return np.asarray((left <= _LEFT * moduli + first + second).all(axis=0))
 
 
+def points_in_units(x: MDArray, real: np.ndarray, powers: np.ndarray) -> MDArray:
+    """Return points ``(..., n)`` times ``2**powers``, real ones without imaginary parts."""
+    limbs = x.limbs.copy()
+    limbs[1][:, real] = 0.0
+    return from_limbs(np.ldexp(limbs, powers), dtype=complex)
+
+
 def errors_in_units(error: np.ndarray, powers: np.ndarray) -> np.ndarray:
     """Return bounds ``(..., n)`` times ``2**powers``; and what limbs lose that underflow."""
     found: np.ndarray = np.ldexp(error, powers) * (1 + 2.0**-52) + UNDERFLOW
@@ -218,9 +225,7 @@ def _in_order(part: Part) -> Part:
 
 def _in_units(found: Found, part: Part, info: SolveInfo) -> Solutions:
     """Return solutions in the units of the problem."""
-    limbs = part.x.limbs.copy()
-    limbs[1][:, part.real] = 0.0
-    x = from_limbs(np.ldexp(limbs, found.powers), dtype=complex)
+    x = points_in_units(part.x, part.real, found.powers)
     error = errors_in_units(part.error, found.powers)
     # What leaves the range of doubles.
     outside = ~np.isfinite(x.to_numpy()).all(axis=1)

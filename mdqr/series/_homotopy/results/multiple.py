@@ -83,8 +83,7 @@ def _followed(
         points.append(paths.x)
     if len(points) <= _STAGES:
         return None
-    first, last = ((each[1:] / each[0]).T for each in (points[-1 - _STAGES], points[-1]))
-    return first, last
+    return affine(points[-1 - _STAGES]), affine(points[-1])
 
 
 def _advance(homotopy: Homotopy, paths: Paths, target: float) -> bool:

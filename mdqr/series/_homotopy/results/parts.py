@@ -11,6 +11,7 @@ from mdqr._array.array import MDArray
 from mdqr._functions.creation import array
 from mdqr._precision import Precision
 from mdqr.series._homotopy.follow import close_pairs
+from mdqr.series._homotopy.homotopy import Points, doubles
 from mdqr.series._homotopy.proofs.certify import Certificates, certificates
 from mdqr.series._homotopy.refine import refined, separated
 from mdqr.series._systems.polynomial import Gaussian
@@ -78,10 +79,9 @@ def some(part: Part, which: np.ndarray) -> Part:
     return Part(part.x[which], paths, *(getattr(part, name)[which] for name in _ARRAYS))
 
 
-def affine(x: np.ndarray) -> np.ndarray:
+def affine(x: Points) -> Points:
     """Return points ``(k, n)`` of homogeneous ones ``(n + 1, k)``."""
-    found: np.ndarray = (x[1:] / x[0]).T
-    return found
+    return (x[1:] / x[0]).T
 
 
 def is_nearly_real(x: MDArray) -> np.ndarray:
@@ -98,17 +98,13 @@ def single(found: Found, x: np.ndarray | MDArray, paths: np.ndarray, certify: bo
     """
     part = refined_part(found, x, paths, certify)
     left = np.flatnonzero(~part.certified)
-    if certify and left.size and np.isfinite(near := _doubles(x)).all():
+    if certify and left.size and np.isfinite(near := doubles(x)).all():
         again = separated(found.square, near[left], found.precision)
         more = refined_part(found, again, paths[left], True)
         good = np.flatnonzero(more.certified)
         rest = np.setdiff1d(np.arange(len(x)), left[good])
         part = joined([some(part, rest), some(more, good)])
     return part
-
-
-def _doubles(x: np.ndarray | MDArray) -> np.ndarray:
-    return x.to_numpy() if isinstance(x, MDArray) else x
 
 
 def refined_part(found: Found, x: np.ndarray | MDArray, paths: np.ndarray, certify: bool) -> Part:

@@ -11,7 +11,7 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._pickles import pickled_fields
 from mdqr._stability import experimental
-from mdqr.series._homotopy.solutions import Solutions, SolveInfo, digits_of
+from mdqr.series._homotopy.solutions import One, Several, Solutions, SolveInfo, digits_of
 
 
 @experimental
@@ -71,12 +71,10 @@ class SolutionSweep:
         return (self[i] for i in range(len(self)))
 
     @overload
-    def __getitem__(self, index: int | np.integer[Any]) -> Solutions: ...
+    def __getitem__(self, index: One) -> Solutions: ...
 
     @overload
-    def __getitem__(
-        self, index: slice | np.ndarray[Any, Any] | list[int] | list[bool]
-    ) -> SolutionSweep: ...
+    def __getitem__(self, index: Several) -> SolutionSweep: ...
 
     def __getitem__(self, index: Any) -> Solutions | SolutionSweep:
         """Return the `Solutions` of one value for an integer, else a part of the sweep."""

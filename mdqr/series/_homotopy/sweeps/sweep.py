@@ -24,7 +24,7 @@ from mdqr.series._homotopy.follow import close_pairs
 from mdqr.series._homotopy.homotopy import Parameters, doubles
 from mdqr.series._homotopy.problem import Problem
 from mdqr.series._homotopy.proofs.certify_batch import proofs
-from mdqr.series._homotopy.results.collect import errors_in_units
+from mdqr.series._homotopy.results.collect import errors_in_units, points_in_units
 from mdqr.series._homotopy.results.parts import REAL
 from mdqr.series._homotopy.solutions import SolveInfo
 from mdqr.series._homotopy.sweeps.parameter_tables import ParameterTables
@@ -166,9 +166,7 @@ class Sweep:
         """Return ends in the units of the problem."""
         powers = self.homotopy.units
         assert powers is not None
-        limbs = ends.x.limbs.copy()
-        limbs[1][:, ends.real] = 0.0
-        x = from_limbs(np.ldexp(limbs, powers), dtype=complex)
+        x = points_in_units(ends.x, ends.real, powers)
         return replace(ends, x=x, error=errors_in_units(ends.error, powers))
 
     def _result(self, ends: _Ends, again: int) -> SolutionSweep:
