@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from mdqr._errors import shown
 from mdqr._functions.filled import zeros
 from mdqr._io import blocks
 from mdqr._io.form import Advice, Form
@@ -20,6 +19,7 @@ from mdqr._io.loadtxt import Table, loadtxt, read_table
 from mdqr._io.rows import one_row
 from mdqr._precision import Precision
 from mdqr.distributed._files.columns import column, within
+from mdqr.distributed._rows import integer_from
 
 _LAYOUT = ("delimiter", "missing", "decimal", "thousands", "comments", "encoding")
 _OPTIONS = ("header", "dtype", *_LAYOUT)
@@ -49,8 +49,7 @@ class Text:
                 f"open_rows: a text file takes the options {', '.join(_OPTIONS)} of loadtxt, which "
                 f"every chunk can have; got {', '.join(unknown)}"
             )
-        if isinstance(rows, bool) or not isinstance(rows, (int, np.integer)) or rows < 1:
-            raise ValueError(f"open_rows: rows must be an integer from 1 on; got {shown(rows)}")
+        rows = integer_from(1, rows, "open_rows: rows")
         encoding, mark = _encoding_of(self._path, options.get("encoding", "utf-8"))
         self._options = {name: x for name, x in options.items() if name != "header"}
         self._options["encoding"] = encoding
@@ -58,7 +57,7 @@ class Text:
         # Chunks behind the first one have nothing before their rows to look at.
         self._options["comments"] = comments
         self._width = len(head.labels)
-        self._places = self._cut(head, mark, int(rows))
+        self._places = self._cut(head, mark, rows)
         self._b = self._columns(b, head.names)
 
     def _form(self) -> Form:
