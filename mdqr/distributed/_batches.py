@@ -14,7 +14,7 @@ from mdqr._functions.sequences import concatenate
 from mdqr._progress import Progress, Report, with_report
 from mdqr._stability import experimental
 from mdqr.distributed._engines import engine_for
-from mdqr.distributed._rows import Source
+from mdqr.distributed._rows import Source, integer_from
 
 
 @experimental
@@ -126,8 +126,7 @@ def _with_progress(call: _Call, /, *, rows: int, errors: str, scheduler: Any, pr
         raise TypeError(f"{name}: function must be callable; got {shown(call.function)}")
     if errors not in ("raise", "keep"):
         raise ValueError(f'{name}: errors must be "raise" or "keep"; got {shown(errors)}')
-    if isinstance(rows, bool) or not isinstance(rows, (int, np.integer)) or rows < 1:
-        raise ValueError(f"{name}: rows must be an integer from 1 on; got {shown(rows)}")
+    rows = integer_from(1, rows, f"{name}: rows")
     length = next((n for x in call.args if (n := _length(x)) is not None), None)
     if length is None:
         raise ValueError(f"{name}: no argument is an array with a batch axis")

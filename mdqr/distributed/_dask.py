@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._errors import shown
 from mdqr._stability import experimental
 from mdqr.distributed._engines import imported
-from mdqr.distributed._rows import Form
+from mdqr.distributed._rows import Form, integer_from
 
 
 @experimental
@@ -55,8 +54,8 @@ def as_dask(a: MDArray, /, rows: int | None = None) -> Any:
         raise TypeError(f"as_dask: a must be an MDArray; got {type(a).__name__}")
     if not a.ndim:
         raise ValueError("as_dask: a has no axis to cut: give one with a[None]")
-    if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 1):
-        raise ValueError(f"as_dask: rows must be None or an integer from 1 on; got {shown(rows)}")
+    if rows is not None:
+        rows = integer_from(1, rows, "as_dask: rows", "None or ")
     array = _registered()
     length = a.shape[0] if rows is None else rows
     starts = range(0, max(a.shape[0], 1), max(length, 1))

@@ -23,6 +23,7 @@ from mdqr.distributed._rows import (
     Form,
     Source,
     form_of,
+    integer_from,
     named,
     numbered,
     opened,
@@ -86,8 +87,7 @@ def job_of(
     method: str = "auto",
 ) -> Job:
     """Return the job of a call."""
-    if isinstance(fan_in, bool) or not isinstance(fan_in, (int, np.integer)) or fan_in < 2:
-        raise ValueError(f"{function}: fan_in must be an integer from 2 on; got {shown(fan_in)}")
+    fan_in = integer_from(2, fan_in, f"{function}: fan_in")
     if method not in METHODS:
         raise ValueError(f"{function}: method must be one of {METHODS}; got {shown(method)}")
     if sum(x is not None for x in where) > 1:

@@ -15,7 +15,7 @@ from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
 from mdqr.distributed._job import Job, Where, job_of, with_checkpoint
 from mdqr.distributed._passes import by_rank, errors_of, solved, tree_of
-from mdqr.distributed._rows import Source
+from mdqr.distributed._rows import Source, integer_from
 from mdqr.linalg._shared.data_error import check_data_error
 from mdqr.linalg._solve.lstsq import LstsqResult
 
@@ -257,16 +257,13 @@ def _passes(function: str, passes: Any, rows: Source) -> int:
     """Return the most passes."""
     if passes == "auto":
         return 1 if rows.once else _MOST_PASSES
-    if isinstance(passes, bool) or not isinstance(passes, (int, np.integer)) or passes < 1:
-        raise ValueError(
-            f'{function}: passes must be "auto" or an integer from 1 on; got {shown(passes)}'
-        )
-    if rows.once and passes > 1:
+    most = integer_from(1, passes, f"{function}: passes", '"auto" or ')
+    if rows.once and most > 1:
         raise ValueError(
             f"{function}: rows of an iterator come once: give mdqr.distributed.Rows or a list, or "
             "passes=1"
         )
-    return int(passes)
+    return most
 
 
 def _check_rank(function: str, rcond: Any, passes: Any, method: str, data_error: Any) -> None:

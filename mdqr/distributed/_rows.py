@@ -15,7 +15,13 @@ from mdqr._precision import Precision
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
 from mdqr.linalg._shared.checks import fetch, where_not_finite
-from mdqr.linalg._shared.operands import data_precision, entry_unit, gather, precision_for
+from mdqr.linalg._shared.operands import (
+    as_integer,
+    data_precision,
+    entry_unit,
+    gather,
+    precision_for,
+)
 
 # Bytes of limbs in a chunk of an array that is cut here.
 _CHUNK_BYTES = 2**25
@@ -60,11 +66,12 @@ class Rows:
     def __init__(self, function: Callable[[int], Any], count: int) -> None:
         if not callable(function):
             raise TypeError(f"Rows: function must be callable with i; got {shown(function)}")
-        if isinstance(count, bool) or not isinstance(count, (int, np.integer)):
+        number = as_integer(count)
+        if number is None:
             raise TypeError(f"Rows: count must be an integer; got {shown(count)}")
-        if count < 0:
+        if number < 0:
             raise ValueError(f"Rows: count must not be negative; got {count}")
-        self.function, self.count = function, int(count)
+        self.function, self.count = function, number
 
     def __repr__(self) -> str:
         return f"<Rows of {self.count} chunks>"
@@ -79,6 +86,20 @@ class Rows:
 
 
 Rows.__module__ = "mdqr.distributed"
+
+
+def integer_from(least: int, x: Any, name: str, other: str = "") -> int:
+    """Return an option that is an integer from `least` on, as Python's, which cannot overflow.
+
+    Raises
+    ------
+    ValueError
+        If it is none; `other` names further values for the message.
+    """
+    number = as_integer(x)
+    if number is None or number < least:
+        raise ValueError(f"{name} must be {other}an integer from {least} on; got {shown(x)}")
+    return number
 
 
 class Source(NamedTuple):

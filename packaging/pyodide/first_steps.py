@@ -1,4 +1,4 @@
-"""What a newcomer does first, in one process, since Pyodide has no other."""
+"""First steps of a newcomer, in one process: Pyodide has no other."""
 
 import mdqr
 

@@ -74,3 +74,14 @@ def test_exceptions_of_batches_are_kept_whatever_their_constructors_want():
         assert error.value.__notes__ == ["map_batches: problems 0 to 1 of 3"]
     with pytest.raises(TypeError, match="function must be callable"):
         md.map_batches(3, np.ones(3))
+
+
+def test_sizes_are_integers_of_any_type_that_do_not_overflow():
+    a = np.arange(300.0)
+    np.testing.assert_array_equal(md.map_batches(np.negative, a, rows=np.uint8(100)), -a)
+    for rows in (0, True, 2.0, "2", None):
+        with pytest.raises(ValueError, match="rows must be an integer from 1 on"):
+            md.map_batches(np.negative, a, rows=rows)
+        if rows is not None:
+            with pytest.raises(ValueError, match="rows must be None or an integer from 1 on"):
+                md.as_dask(mdqr.dd(a), rows)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from mdqr._errors import shown
 from mdqr._functions.filled import zeros
 from mdqr._io import blocks
 from mdqr._io.form import Advice, Form
@@ -20,6 +19,7 @@ from mdqr._io.loadtxt import Table, loadtxt, read_table
 from mdqr._io.rows import one_row
 from mdqr._precision import Precision
 from mdqr.distributed._files.columns import column, within
+from mdqr.distributed._rows import integer_from
 
 _LAYOUT = ("delimiter", "missing", "decimal", "thousands", "comments", "encoding")
 _OPTIONS = ("header", "dtype", *_LAYOUT)
@@ -49,8 +49,7 @@ class Text:
                 f"open_rows: a text file takes the options {', '.join(_OPTIONS)} of loadtxt, which "
                 f"every chunk can have; got {', '.join(unknown)}"
             )
-        if isinstance(rows, bool) or not isinstance(rows, (int, np.integer)) or rows < 1:
-            raise ValueError(f"open_rows: rows must be an integer from 1 on; got {shown(rows)}")
+        rows = integer_from(1, rows, "open_rows: rows")
         encoding, mark = _encoding_of(self._path, options.get("encoding", "utf-8"))
         self._options = {name: x for name, x in options.items() if name != "header"}
         self._options["encoding"] = encoding
@@ -58,8 +57,12 @@ class Text:
         # Chunks behind the first one have nothing before their rows to look at.
         self._options["comments"] = comments
         self._width = len(head.labels)
-        self._places = self._cut(head, mark, int(rows))
+        self._places = self._cut(head, mark, rows)
         self._b = self._columns(b, head.names)
+
+    @property
+    def _unit(self) -> np.dtype[Any]:
+        return np.dtype(_UNITS.get(self._options["encoding"], "u1"))
 
     def _form(self) -> Form:
         return Form(**{name: self._options[name] for name in _LAYOUT if name in self._options})
@@ -89,7 +92,7 @@ class Text:
         skipped = int(head.lines[0]) - 1
         # Line k begins where k - 1 lines have ended.
         starts, known, end = [mark] if not skipped else [], 0, mark
-        for ends in _ends(self._path, mark, _UNITS.get(self._options["encoding"], "u1")):
+        for ends in _ends(self._path, mark, self._unit):
             wanted = np.arange(skipped + len(starts) * rows, known + len(ends) + 1, rows)
             starts += ends[wanted - known - 1].tolist()
             known, end = known + len(ends), int(ends[-1])
@@ -128,7 +131,8 @@ class Text:
             file.seek(start)
             content = file.read(stop - start)
         if len(content) < stop - start:
-            lines = sum(len(_ends_in(part)) for part in self._units(content))
+            dtype = self._unit
+            lines = len(_ends_in(np.frombuffer(content, dtype, len(content) // dtype.itemsize)))
             raise OSError(
                 f"{self._path} has been cut off since it was opened: it ends before line "
                 f"{first + lines}"
@@ -140,10 +144,6 @@ class Text:
         sides = [within(k, n, self._path) for k in ([self._b] if is_vector else self._b)]
         others = [j for j in range(n) if j not in sides]
         return x[:, others], x[:, sides[0]] if is_vector else x[:, sides]
-
-    def _units(self, content: bytes) -> Iterator[np.ndarray]:
-        dtype = np.dtype(_UNITS.get(self._options["encoding"], "u1"))
-        yield np.frombuffer(content, dtype, len(content) // dtype.itemsize)
 
     def _numbers(self, content: bytes, first: int) -> Any:
         """Return the numbers of some lines, of which the first has a number in the file."""
@@ -224,14 +224,14 @@ def _ends_in(values: np.ndarray) -> np.ndarray:
     return np.flatnonzero(is_end) + 1
 
 
-def _ends(path: str, mark: int, unit: str) -> Iterator[np.ndarray]:
+def _ends(path: str, mark: int, dtype: np.dtype[Any]) -> Iterator[np.ndarray]:
     """Yield the bytes behind lines, also behind a last one that has no end, in order."""
-    dtype, last = np.dtype(unit), mark
+    last, carriage_return = mark, np.array(_RETURN, dtype).tobytes()
     with open(path, "rb") as file:
         position = file.seek(mark)
         while block := file.read(_BYTES):
             # The next block must not begin between a return and its newline.
-            while block[-dtype.itemsize :] == _RETURN_OF[unit] and (
+            while block[-dtype.itemsize :] == carriage_return and (
                 more := file.read(dtype.itemsize)
             ):
                 block += more
@@ -243,6 +243,3 @@ def _ends(path: str, mark: int, unit: str) -> Iterator[np.ndarray]:
                 yield ends
     if last < position:
         yield np.array([position])
-
-
-_RETURN_OF = {unit: np.array(_RETURN, unit).tobytes() for unit in ("u1", *_UNITS.values())}
