@@ -41,7 +41,7 @@ def _calls(function: str, shape: tuple[int, ...], is_complex: bool) -> list[str]
         return [function]
     most, least = max(shape, default=0), min(shape, default=0)
     is_small = most <= MOST_ROWS and least <= MOST_COLUMNS
-    if function == "solve" and MOST_COLUMNS < most * (1 + is_complex) <= 2 * MOST_COLUMNS:
-        # Many right-hand sides of real systems go another way.
-        return ["solve_middle"] if is_small else ["solve_middle", function]
+    if function == "solve" and not is_complex and MOST_COLUMNS < most <= 2 * MOST_COLUMNS:
+        # Many right-hand sides go another way.
+        return ["solve_middle", function]
     return [f"{function}_small" if is_small else function]

@@ -202,7 +202,7 @@ def test_calls_on_a_device_are_expected(monkeypatch):
         ("lstsq", (257, 3), False): ["lstsq"],
         ("solve", (64, 64), False): ["solve_small"],
         ("solve", (65, 65), False): ["solve_middle", "solve"],
-        ("solve", (33, 33), True): ["solve_middle"],
+        ("solve", (65, 65), True): ["solve"],
         ("solve", (129, 129), False): ["solve"],
     }
     assert {call: first_calls._calls(*call) for call in sizes} == sizes
