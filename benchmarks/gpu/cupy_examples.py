@@ -97,11 +97,13 @@ def candidates(source: str) -> list[str]:
         kind = (given[0] if name == "getitem_mask" else out[-1])[0]
         call = "put_mask" if name == "scatter_update_mask" else "take_mask"
         shapes = [(n, m) for n in (1, 2, 3) for m in range(1, n + 1)]
-        return [f"{call} d{n} ?{m} -> {r}" for n, m in shapes for r in _results(call, kind)]
+        return [
+            f"{call} d{n} ?{m} -> {r}".rstrip() for n, m in shapes for r in _results(call, kind)
+        ]
     if name in _INDEXING:
         kind = (given + out)[0 if name != "scatter_update" else -1][0]
         return [
-            f"{call} {kind}{axes} q{count} -> {result}"
+            f"{call} {kind}{axes} q{count} -> {result}".rstrip()
             for call in _INDEXING[name]
             for axes in _axes(range(1, 5))
             for count in (1, 2, 3)

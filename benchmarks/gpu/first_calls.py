@@ -1,9 +1,9 @@
 """Times of first calls on a GPU: new processes with empty caches, and what they compile.
 
 ``python -m benchmarks.gpu.first_calls CALL [PRECISION [FIELD]]`` makes one first call in this
-process; ``... record [SECONDS]`` makes all of them, and writes what each launched to `calls.json`
-and `examples.json` in `mdqr/_backend/cuda/runtime`; ``... times [CALL:PRECISION ...]`` prints a
-line for each.
+process; ``... record [SECONDS [CALL ...]]`` makes all of them, or some, and writes what each
+launched to `calls.json` and `examples.json` in `mdqr/_backend/cuda/runtime`; ``... times
+[CALL:PRECISION ...]`` prints a line for each.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -28,6 +28,7 @@ CALLS: dict[str, tuple[str, list[tuple[int, ...]]]] = {
     "lstsq": ("lstsq_small", [(50, 10), (50,)]),
     "lstsq 600": ("lstsq", [(1000, 600), (1000,)]),
     "solve": ("solve_small", [(20, 20), (20,)]),
+    "solve 96": ("solve_middle", [(96, 96), (96,)]),
     "solve 512": ("solve", [(512, 512), (512,)]),
     "inv": ("inv", [(512, 512)]),
     "det": ("det", [(100, 100)]),
@@ -39,7 +40,7 @@ CALLS: dict[str, tuple[str, list[tuple[int, ...]]]] = {
     "paths": ("paths", []),
 }
 # What is real, and what is no function with kernels of its own.
-ONLY_REAL, NOT_RECORDED = ("curve_fit",), ("paths",)
+ONLY_REAL, NOT_RECORDED = ("curve_fit", "solve 96"), ("paths",)
 RECORDED = [("dd", "real"), ("qd", "real"), ("od", "real"), ("qd", "complex")]
 TIMED = ["matmul:qd", "qr:qd", "lstsq:qd", "solve:qd", "eigh:qd", "svd:qd", "qr:od", "lstsq:dd"]
 
@@ -83,10 +84,11 @@ def prepared(call: str, precision: str, dtype: type) -> Callable[[], Any]:
 
     import mdqr
     from benchmarks.gpu import fits, paths
+    from mdqr._backend.cuda.runtime import calls
     from mdqr._precision import as_precision
 
     name, shapes = CALLS[call]
-    function = name.removesuffix("_small")
+    function = calls.function_of(name)
     if function == "curve_fit":
         p = as_precision(precision)
         return partial(fits.fits, "MGH10", *fits.data_of("MGH10", 20, p, "cuda"), p)
@@ -117,8 +119,11 @@ def in_new_process(caches: str, *options: str, given: str = "") -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def record(seconds: float) -> Iterator[str]:
-    """Make all calls, some at a time, and write the files; yield what went wrong."""
+def record(seconds: float, names: Collection[str]) -> Iterator[str]:
+    """Make calls, some at a time, and write the files; yield what went wrong.
+
+    What other calls need stays as the files have it.
+    """
     from mdqr._backend.cuda.runtime import calls, examples
     from mdqr._backend.cuda.runtime.calls import call_of
     from mdqr._limbs.planes import Kind
@@ -139,7 +144,7 @@ def record(seconds: float) -> Iterator[str]:
         jobs = [
             pool.submit(one, call, *kind)
             for kind in RECORDED
-            for call in CALLS
+            for call in names
             if call not in NOT_RECORDED and (call not in ONLY_REAL or kind[1] == "real")
         ]
         for job in jobs:
@@ -154,10 +159,9 @@ def record(seconds: float) -> Iterator[str]:
         wanted = sorted(set().union(*sources.values()))
         # Nearly all kernels that are tried are those that were compiled.
         texts = in_new_process(caches, "examples", given=json.dumps(wanted))
-    calls.TABLE.write(used)
-    examples.TABLE.write(
-        {name: {texts[s] for s in of if s in texts} for name, of in sources.items()}
-    )
+    found_texts = {name: {texts[s] for s in of if s in texts} for name, of in sources.items()}
+    calls.TABLE.write(calls.TABLE.needed | used)
+    examples.TABLE.write(examples.TABLE.needed | found_texts)
     for source in wanted:
         if source not in texts:
             yield f"no example: {signature_of(source)}"
@@ -186,7 +190,7 @@ def main(arguments: list[str]) -> None:
     """Do what the arguments say."""
     what, *more = arguments
     if what == "record":
-        for said in record(float(more[0]) if more else 600.0):
+        for said in record(float([*more, 600.0][0]), more[1:] or [*CALLS]):
             print(said)
     elif what == "times":
         for name, found in times(more or TIMED):

@@ -26,7 +26,7 @@ FIRST, OLDEST = "sm_90", "sm_75"
 PAIR = PRECISIONS[1].limbs
 
 # Where the time of factorisations, products and large arrays goes.
-HOT = {f"products/{name}" for name in ("matmul", "matvec", "slices")}
+HOT = {f"products/{name}" for name in ("matmul", "matvec", "matvec_finish", "slices")}
 HOT |= {f"triangular/{name}" for name in ("tile", "triangular")}
 HOT |= {"products/exact_numbers", "products/exact_residues"}
 HOT |= {"elimination/cholesky", "elimination/lu"}

@@ -1,7 +1,6 @@
-// Products with few columns and residuals, as sums along rows: partial sums, then elements.
+// Products with few columns and residuals, as sums along rows: partial sums.
 #include "device/device.hpp"
 
-#include "products/matvec_finish.hpp"
 #include "products/matvec_stage.hpp"
 
 MDQR_BEGIN
@@ -192,11 +191,4 @@ MDQR_END
 MDQR_KERNEL(mdqr_matvec, mdqr::matvec_arguments, mdqr::matvec_threads, mdqr::matvec_blocks) {
     using namespace mdqr;
     for_units(p.work, [&](i64 unit) MDQR_LAMBDA { sum_tile(p, unit); });
-}
-
-// Grid: finish_lanes threads an element.
-MDQR_KERNEL(mdqr_matvec_finish, mdqr::matvec_arguments, mdqr::finish_threads) {
-    using namespace mdqr;
-    const i64 flat = (block_x() * finish_threads + thread_index()) / finish_lanes;
-    finish_element(finished(p, flat < p.elements() ? flat : p.elements() - 1), flat < p.elements());
 }

@@ -3,12 +3,6 @@
 #include "small/team.hpp"
 #include "device/views.hpp"
 
-// Code for first calls is compiled sooner where functions stay apart.
-#if defined(MDQR_QUICK)
-#undef MDQR_METHOD
-#define MDQR_METHOD MDQR_CALL
-#endif
-
 #include "mdqr/small/residual.hpp"
 
 MDQR_BEGIN

@@ -29,12 +29,19 @@ def expect(function: str, x: Any, precision: Any) -> None:
         field = block.dtype.kind == "c"
     if precision is not None:
         limbs = as_precision(precision).limbs
-    if function in ("lstsq", "solve") and _is_small(block.shape[-2:]):
-        function += "_small"
     prepare = getattr(for_block(block), "expect", None)
     if prepare is not None:
-        prepare(function, Kind(limbs, field))
+        for call in _calls(function, block.shape[-2:], field):
+            prepare(call, Kind(limbs, field))
 
 
-def _is_small(shape: tuple[int, ...]) -> bool:
-    return max(shape, default=0) <= MOST_ROWS and min(shape, default=0) <= MOST_COLUMNS
+def _calls(function: str, shape: tuple[int, ...], is_complex: bool) -> list[str]:
+    """Return the calls of the table that a function may make for a matrix."""
+    if function not in ("lstsq", "solve"):
+        return [function]
+    most, least = max(shape, default=0), min(shape, default=0)
+    is_small = most <= MOST_ROWS and least <= MOST_COLUMNS
+    if function == "solve" and not is_complex and MOST_COLUMNS < most <= 2 * MOST_COLUMNS:
+        # Many right-hand sides go another way.
+        return ["solve_middle", function]
+    return [f"{function}_small" if is_small else function]

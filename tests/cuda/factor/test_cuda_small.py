@@ -123,6 +123,21 @@ def test_large_systems_get_the_most_threads(kernel_folder, dtype, items, threads
             assert getattr(found, field).tobytes() == getattr(wanted, field).tobytes(), field
 
 
+class Early(Guarded):
+    """The code for first calls, which is shorter."""
+
+    def _compile(self, module):
+        return super()._compile(module._replace(defines=(*module.defines, "MDQR_QUICK")))
+
+
+@pytest.mark.parametrize("shape", [(9, 9), (13, 6)], ids=str)
+def test_code_for_first_calls_finds_the_same_limbs(kernel_folder, dtype, shape, rng):
+    kernels = Early(kernel_folder)
+    for limbs, cond in ((2, 10.0), (4, 1e9), (8, 1e9)):
+        kind = Kind(limbs, dtype is complex)
+        assert not assert_as_on_host(kernels, *problem(rng, *kind, shape, cond=cond), kind).any()
+
+
 SQUARES = [pytest.param(shape, marks=pytest.mark.long) for shape in ((1, 1), (18, 18))]
 
 

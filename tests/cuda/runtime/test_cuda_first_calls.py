@@ -196,9 +196,16 @@ def test_calls_on_a_device_are_expected(monkeypatch):
     first_calls.expect("qr", [[1.0]], "dd")
     assert expected == []
     first_calls.expect("qr", Array(), "qd")
-    assert first_calls._is_small((256, 64))
-    assert not first_calls._is_small((65, 65))
-    assert not first_calls._is_small((257, 3))
+    sizes = {
+        ("lstsq", (256, 64), False): ["lstsq_small"],
+        ("lstsq", (65, 65), False): ["lstsq"],
+        ("lstsq", (257, 3), False): ["lstsq"],
+        ("solve", (64, 64), False): ["solve_small"],
+        ("solve", (65, 65), False): ["solve_middle", "solve"],
+        ("solve", (65, 65), True): ["solve"],
+        ("solve", (129, 129), False): ["solve"],
+    }
+    assert {call: first_calls._calls(*call) for call in sizes} == sizes
     first_calls.expect("svd", mdqr.ones(2, precision="dd")._like(Array()), None)
     first_calls.expect("solve", Array(), "qd")
     assert expected.pop() == ("solve_small", Kind(4, True))
@@ -249,6 +256,7 @@ def test_better_code_replaces_that_of_first_calls(tmp_path):
     for _ in range(2):
         assert kernels._function(SIGNS, "name").ptr == (b"early", "name")
     assert not kernels._functions
+    assert kernels.launched == {SIGNS}  # the table of calls once lacked such modules
     (tmp_path / "kept").write_text("")
     for _ in range(2):
         assert kernels._function(SIGNS, "name").ptr == (b"kept", "name")

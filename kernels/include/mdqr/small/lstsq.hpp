@@ -88,18 +88,18 @@ private:
     MDQR_FN static double root_of(double squares, int count) {
         return one_prod(one_sum(sqrt(squares), one_prod(sqrt(double(count)), 0x1p-536)), outward);
     }
-    MDQR_FN static double length_of(const double* v, int count, int step, double squares) {
+    MDQR_SHORT static double length_of(const double* v, int count, int step, double squares) {
         bool is_zero = squares == 0.0;
         for (int i = 0; i < count && is_zero; ++i)
             is_zero = v[i * step] == 0.0;
         return is_zero ? 0.0 : root_of(squares, count);
     }
-    MDQR_FN double length(const double* v, int count) const {
+    MDQR_SHORT double length(const double* v, int count) const {
         const double squares = team.template dot<T>(v, v, count);
         return squares == 0.0 && largest_of(team, v, count) == 0.0 ? 0.0 : root_of(squares, count);
     }
     // Of the columns, to[j] for j < padded(n).
-    MDQR_FN void lengths_of(const double* v, int stride, double* to) const {
+    MDQR_SHORT void lengths_of(const double* v, int stride, double* to) const {
         auto column = [&](int j) { return v + i64(j) * Team::apart(stride); };
         team.template each_dot<T>(n, stride, column, column,
                                   [&](int j, column_part part, double squares) {
@@ -108,7 +108,7 @@ private:
                                   });
         team.each(columns - n, [&](int j) { to[n + j] = 0.0; });
     }
-    MDQR_FN double frobenius(const double* v, int stride) const {
+    MDQR_SHORT double frobenius(const double* v, int stride) const {
         lengths_of(v, stride, t1);
         return length(t1, columns);
     }
@@ -280,7 +280,7 @@ private:
 
     // The unit of x's correction is 2^-t that of f, and leaves room for f and for the next
     // correction, which may be larger where small singular values amplify what is left.
-    MDQR_FN int x_shift(double largest) const {
+    MDQR_SHORT int x_shift(double largest) const {
         const double next = one_prod(one_prod(largest_of(team, lengths, n), length(w, columns)),
                                      two_power(2 - bits));
         const int by_x = -bound_exponent(largest > next ? largest : next),

@@ -114,9 +114,8 @@ template <class T, class Team> struct fixed_residual {
                 for (int k = next + 1; k <= moved; ++k)
                     dropped |= any(w.get(k) != 0);
             }
-            add_products_of<1, T>(digits, a.filled < next,
-                                  a.at + lanes_at<T>(g, i64(count) * a.built), a.built, x, count,
-                                  w.at, share);
+            add_products_of<T>(digits, a.filled < next, a.at + lanes_at<T>(g, i64(count) * a.built),
+                               a.built, x, count, w.at, share);
             if (share.first != 0)
                 return;
             flags[g] = (dropped ? 1.0 : 0.0) + (also(g, w, next) ? 1.0 : 0.0);

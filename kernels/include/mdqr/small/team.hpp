@@ -8,13 +8,27 @@
 #include "mdqr/number/lane.hpp"
 
 // What would reach an object through its address, which takes it from the registers of a GPU.
-#if MDQR_DEVICE
+#if MDQR_DEVICE && !defined(MDQR_QUICK)
 #define MDQR_METHOD MDQR_FN
 #else
 #define MDQR_METHOD MDQR_CALL
 #endif
 
+// Code for first calls is short, so that it is compiled soon: loops stay loops, and functions
+// apart.
+#if defined(MDQR_QUICK)
+#define MDQR_SHORT MDQR_CALL
+#else
+#define MDQR_SHORT MDQR_FN
+#endif
+
 MDQR_BEGIN
+
+#if defined(MDQR_QUICK)
+inline constexpr bool keeps_loops = true;
+#else
+inline constexpr bool keeps_loops = false;
+#endif
 
 // Sum of a[i] b[i] in 8 parts and a tree; count is a multiple of 8. Single lanes may be `step`
 // apart.
@@ -126,7 +140,7 @@ struct one_worker {
     }
 };
 
-template <class Team> MDQR_FN double largest_of(const Team& team, const double* x, int count) {
+template <class Team> MDQR_SHORT double largest_of(Team team, const double* x, int count) {
     return team.largest(count, [&](int i) { return abs(x[i]); });
 }
 

@@ -10,6 +10,7 @@
 // lanes lie side by side in groups of 8, so that threads of a GPU read what is together.
 #pragma once
 #include "mdqr/digits.hpp"
+#include "mdqr/small/team.hpp"
 
 MDQR_BEGIN
 
@@ -32,7 +33,7 @@ MDQR_FN double two_power(int e) { return e < -1022 ? 0.0 : power_of_two(e > 1023
 // f(i) for i in [first, last) while it returns true, i an index of an array of Most. Single lanes
 // have it as a constant, so that threads of a GPU keep the array in registers.
 template <int Most, class T, class F> MDQR_FN void each_index(int first, int last, F&& f) {
-    if constexpr (lanes<T> == 1) {
+    if constexpr (lanes<T> == 1 && !keeps_loops) {
         bool more = true;
         static_for<0, Most>([&](auto i) MDQR_LAMBDA {
             if (more && i >= first && i < last)
@@ -45,7 +46,7 @@ template <int Most, class T, class F> MDQR_FN void each_index(int first, int las
 }
 // The same from last - 1 down to first.
 template <int Most, class T, class F> MDQR_FN void each_index_down(int first, int last, F&& f) {
-    if constexpr (lanes<T> == 1) {
+    if constexpr (lanes<T> == 1 && !keeps_loops) {
         static_for_down<Most - 1, 0>([&](auto i) MDQR_LAMBDA {
             if (i >= first && i < last)
                 f(i);
@@ -224,17 +225,29 @@ MDQR_CALL void add_products(const double* a, int stride, const double* x, int co
     });
 }
 
+inline constexpr int digits_at_once = keeps_loops ? 2 : most_digits;
 template <int K, class T, class Share>
-MDQR_FN void add_products_of(int digits, bool tail, const double* a, int stride, const double* x,
-                             int count, double* word, Share share) {
-    if constexpr (K <= most_digits) {
+MDQR_FN void add_few_products(int digits, bool tail, const double* a, int stride, const double* x,
+                              int count, double* word, Share share) {
+    if constexpr (K <= digits_at_once) {
         if (digits != K)
-            return add_products_of<K + 1, T>(digits, tail, a, stride, x, count, word, share);
+            return add_few_products<K + 1, T>(digits, tail, a, stride, x, count, word, share);
         if (tail)
             add_products<K, true, T>(a, stride, x, count, word, share);
         else
             add_products<K, false, T>(a, stride, x, count, word, share);
     }
+}
+// The same with a number of digits known at run time. Words are exact: parts of the digits may come
+// one after the other.
+template <class T, class Share>
+MDQR_FN void add_products_of(int digits, bool tail, const double* a, int stride, const double* x,
+                             int count, double* word, Share share) {
+    constexpr int K = digits_at_once, S = side_by_side<T>;
+    if constexpr (K < most_digits)
+        for (; digits > K; digits -= K, a += K * S, word += K * S)
+            add_products<K, true, T>(a, stride, x, count, word, share);
+    add_few_products<1, T>(digits, tail, a, stride, x, count, word, share);
 }
 
 MDQR_END

@@ -1,4 +1,4 @@
-"""Products with few columns and residuals, summed along rows: kernels/cuda/products/matvec.cu."""
+"""Products with few columns and residuals, summed along rows: kernels/cuda/products/matvec*.cu."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mdqr._backend.cuda.products.operands import Product, Scratch, Todo
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, matrix_view
 
 _THREADS, _WARPS, _LANES = 256, 8, 32
-# As in kernels/cuda/products/matvec_finish.hpp.
+# As in kernels/cuda/products/matvec_finish.cu.
 _FINISH_THREADS, _FINISH_LANES = 128, 8
 # Layouts: a row for each warp, one row for all, a row for each lane; rows of a pass.
 _ROW_A_WARP, _ONE_ROW, _ROW_A_LANE = 0, 1, 2
@@ -117,18 +117,15 @@ def _run(
         tiles.passes, tiles.splits, tiles.stages, tiles.stage_terms,
         *(base + place for place in places), work.fields, out, ending,
     )  # fmt: skip
-    defines = (
-        f"MDQR_RESIDUAL={int(is_residual)}",
-        f"MDQR_LAYOUT={tiles.layout}",
-        f"MDQR_STAGE={tiles.stage}",
-        *work.defines,
-    )
-    module = Module("products/matvec", product.kind, defines)
+    of_both = f"MDQR_RESIDUAL={int(is_residual)}"
+    defines = of_both, f"MDQR_LAYOUT={tiles.layout}", f"MDQR_STAGE={tiles.stage}", *work.defines
     kernels.launch(
-        module, "mdqr_matvec", arguments, grid=(work.blocks,), threads=_THREADS, shared=work.shared
-    )
+        Module("products/matvec", product.kind, defines), "mdqr_matvec", arguments,
+        grid=(work.blocks,), threads=_THREADS, shared=work.shared,
+    )  # fmt: skip
+    # Apart, since it is the same for all divisions.
     kernels.launch(
-        module, "mdqr_matvec_finish", arguments,
+        Module("products/matvec_finish", product.kind, (of_both,)), "mdqr_matvec_finish", arguments,
         grid=(divided(elements * _FINISH_LANES, _FINISH_THREADS),), threads=_FINISH_THREADS,
     )  # fmt: skip
     return Todo(base + places[2], base + places[3], memory)

@@ -15,10 +15,15 @@ from pathlib import Path
 from mdqr._backend.cuda.runtime.cubins import Module
 from mdqr._limbs.planes import Kind
 
-# Systems for one kernel are calls of their own.
-SMALL = "_small"
+# Systems for one kernel are calls of their own, as are those for more of its threads.
+SMALL, MIDDLE = "_small", "_middle"
 # Macros that depend on data, and their steps.
 _DATA = {"MDQR_PIECES": 2, "MDQR_WORDS": 1}
+
+
+def function_of(call: str) -> str:
+    """Return the function of a call, which may be one for small systems."""
+    return call.split()[0].removesuffix(SMALL).removesuffix(MIDDLE)
 
 
 def call_of(function: str, kind: Kind) -> str:
@@ -54,7 +59,7 @@ class CallTable:
     @property
     def functions(self) -> list[str]:
         """The names of the functions in the file."""
-        return sorted({call.split()[0].removesuffix(SMALL) for call in self.needed})
+        return sorted({function_of(call) for call in self.needed})
 
     def of(self, function: str, kind: Kind) -> list[str]:
         """Return what a call needs."""
@@ -64,10 +69,8 @@ class CallTable:
         """Return what functions need for results of limb counts; an empty one is all."""
         wanted, found = set(functions), dict[str, None]()
         for call, names in self.needed.items():
-            function, kind = call.split()
-            if function.removesuffix(SMALL) in wanted and (
-                not limbs or kind_of(kind).limbs in limbs
-            ):
+            limbs_of_call = kind_of(call.split()[1]).limbs
+            if function_of(call) in wanted and (not limbs or limbs_of_call in limbs):
                 found.update(dict.fromkeys(names))
         return [*found]
 

@@ -27,11 +27,11 @@ FLAGS = ("-std=c++17", "--fmad=false")
 # As CuPy does: older releases take no lambdas without the first. The second makes zeros of
 # subnormal float32 numbers; panels rely on it, as their reciprocal roots do the same.
 _NVRTC_FLAGS = ("--device-as-default-execution-space", "-ftz=true")
-# The kernels of small systems are so long that the first calls take code that is ready in a third
-# of the time, and runs up to 1.5 times as long. The macro keeps functions apart, so that several
-# threads of the compiler have one.
+# The kernels of small systems are so long that the first calls take code that is ready in a tenth
+# of the processor time, and runs longer. The macro keeps loops and functions, see
+# mdqr/small/team.hpp.
 _QUICK = ("--Ofast-compile=mid", "--split-compile=0", "--ptxas-options=-O1", "-DMDQR_QUICK")
-_LONG_SOURCES, _QUICK_SINCE = "small/", (13, 0)
+_LONG_SOURCES, _QUICK_SINCE = "small/", (12, 9)
 _MOST_PROCESSES = 16
 # Seconds that a process waits for more.
 _LINGER = 2.0

@@ -285,7 +285,7 @@ class CupyKernels(Kernels):
     @property
     def launched(self) -> set[Module]:
         """The modules of which functions have been launched."""
-        return {module for module, *_ in self._functions}
+        return {key[0] for key in self._functions} | {key[0] for key in self._early}
 
     def expect(self, function: str, kind: Kind) -> None:
         """Start to compile what a function launches for results of `kind`, once for each device."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -299,6 +299,7 @@ def _integers(
     return pair, integers
 
 
+@lru_cache(maxsize=1024)
 def integers_of(spans: tuple[int, int], most: int, terms: int, kind: Kind) -> Integers:
     """Return the integers of operands with so many bits, of which `most` are kept."""
     terms *= 1 + kind.is_complex

@@ -1,5 +1,4 @@
 // From partial sums along rows to the elements of a product or a residual.
-#pragma once
 #include "products/matvec_arguments.hpp"
 
 MDQR_BEGIN
@@ -150,3 +149,10 @@ MDQR_FN void finish_element(const finished& at, bool exists) {
 #endif
 
 MDQR_END
+
+// Grid: finish_lanes threads an element.
+MDQR_KERNEL(mdqr_matvec_finish, mdqr::matvec_arguments, mdqr::finish_threads) {
+    using namespace mdqr;
+    const i64 flat = (block_x() * finish_threads + thread_index()) / finish_lanes;
+    finish_element(finished(p, flat < p.elements() ? flat : p.elements() - 1), flat < p.elements());
+}
