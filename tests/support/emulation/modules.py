@@ -99,6 +99,8 @@ def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
     backend.balance_triangle(square, is_complex=is_complex, lower=False, unit_diagonal=False)
     backend.balance_columns(column, powers, is_complex=is_complex)
     backend.scale(column, powers, powers[:1], is_complex=is_complex)
+    error = np.zeros((40, 1))
+    backend.rounded_sum(column, None, error, (powers, powers[:1]), unit=0, most=0, **options)
     if not is_complex:
         backend.compare(x, y)
         backend.ldexp(x, np.zeros((3, 40), dtype=np.int64))

@@ -15,7 +15,7 @@ import numpy as np
 
 from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Backend
-from mdqr._limbs import planes
+from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._factor.refine.products import LIMB, cut, formed, unseen
@@ -182,13 +182,12 @@ def _bounded(
     `rest` is ``f - A low`` as `unseen` has it, f a rounded residual cut to as many limbs.
     """
     size, size_of_low = refinement.size, refinement.size(low)
-    own = precision_for(form.kind.limbs).eps
+    own, most = precision_for(form.kind.limbs).eps, partial(scaling.largest, axis=-2, empty=0.0)
     # The bits that `unseen` cuts off; f is rounded, and cut, the product and the rest are rounded.
-    rows_of_a = refinement.a_size.max(axis=-1, keepdims=True)
-    columns = size_of_low.max(axis=-2, keepdims=True)
-    error = (8.0 * 2.0**-form.rest) * rows_of_a * columns + LEAST
-    error = error + (4.0 * own) * (size(f) + size(rest))
-    dx, error = refinement.inverse.correction(rest, error)
+    largest_of_a = scaling.largest(refinement.a_size, None, 0.0)
+    error = (8.0 * 2.0**-form.rest) * largest_of_a * most(size_of_low) + LEAST
+    error = error + (4.0 * own) * (most(size(f)) + most(size(rest)))
+    dx, error = refinement.inverse.correction_by_columns(rest, error[..., None, :])
     # Of the sum, and of its rounding when x is rounded.
     error = error + 3.0 * own * (size_of_low + size(dx))
     correction = Correction(refinement, form.kind.limbs, size(x), f, error, None, low, error)
