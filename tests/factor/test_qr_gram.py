@@ -192,9 +192,9 @@ def test_bounds_of_exact_gram_matrices(dtype, cond, rng):
 
 
 @pytest.mark.parametrize("cond", [1e1, 1e6])
-@pytest.mark.parametrize("shape", [(23, 9), (9, 9), (40, 1)], ids=str)
+@pytest.mark.parametrize("shape", [(23, 9), (9, 9), (40, 3)], ids=str)
 def test_octo_doubles_of_short_entries(dtype, shape, cond, rng, monkeypatch):
-    """To the conditions of other precisions, of matrices that are not tall."""
+    """To the conditions of other precisions, of tall matrices and others."""
     a, seen = short(*shape, dtype, cond, rng), told(monkeypatch)
     r = qr(a, "r", method="refine", precision=mdqr.od)
     assert seen == [True]

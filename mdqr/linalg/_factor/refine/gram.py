@@ -78,19 +78,22 @@ def factor(
     """
     (m, n), wide = map(int, a.shape[-2:]), wide_kind(kind)
     more: dict[str, Any] = {"kind": wide, "conj_a": True, "shape": "gram"}
-    is_exact = False
+    ways = (False,)
     if wide == kind:
         if m > MOST_TERMS:
             return None
-        is_exact = m < _TALL * n
+        ways = (False, True) if m >= _TALL * n else (True,)
         more["bits"] = bits_of_entries(kind)
-    turned = a.swapaxes(-1, -2)
-    found = (exact_product if is_exact else formed)(backend, turned, a, **more)
-    if found is None:
-        return None
     runs = -(-m // MOST_TERMS)
-    known = factor_of(backend, found, kind=kind, runs=runs, is_exact=is_exact, report=report)
-    return None if known is None else known.r
+    for is_exact in ways:
+        made = exact_product if is_exact else formed
+        found = made(backend, a.swapaxes(-1, -2), a, **more)
+        if found is None:
+            continue
+        known = factor_of(backend, found, kind=kind, runs=runs, is_exact=is_exact, report=report)
+        if known is not None:
+            return known.r
+    return None
 
 
 def wide_kind(kind: Kind) -> Kind:
