@@ -172,9 +172,13 @@ MDQR_FN md<T, N> round_front(T* v, T rest, int end, mask_t<T>& bad) {
     // of the one before it is a tie, of which the sum has two forms.
     const int least = end + 54 < -1022 ? -1022 : end + 54;
     bad = (rest != broadcast<T>(0.0)) & (abs(r.limb[N - 1]) < broadcast<T>(power_of_two(least)));
+    // Nothing behind it is no harm: sums round ties to even, too.
     static_for<0, N>([&](auto i) MDQR_LAMBDA {
+        mask_t<T> has_more = rest != broadcast<T>(0.0);
+        if constexpr (i + 2 < W)
+            has_more = has_more | (v[i + 2] != broadcast<T>(0.0));
         const T more = fma(v[i + 1], broadcast<T>(two_to(-51)), v[i + 1]);
-        bad = bad | (one_sum(v[i], more) != v[i]);
+        bad = bad | (one_sum(v[i], select(has_more, more, v[i + 1])) != v[i]);
     });
     return r;
 }
