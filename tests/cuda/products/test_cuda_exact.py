@@ -70,14 +70,14 @@ def test_upper_triangle(cuda, kind, order, rng, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [PAIR, Kind(4, True)], ids=str)
-@pytest.mark.parametrize("shape", ["cholesky", "triangular", "triangles", "factors"])
+@pytest.mark.parametrize("shape", ["cholesky", "triangular", "triangles", "factors", "upper"])
 def test_products_with_an_upper_triangle(cuda, kind, shape, rng, monkeypatch):
     monkeypatch.setattr(calls, "_LEAST_COLUMNS", 64)
     precision, dtype = ((mdqr.dd, float), (mdqr.qd, complex))[kind.is_complex]
     a, b = (mdqr.triu(full((150, 150), precision, dtype, rng)) for _ in range(2))
     if shape == "triangular":
         a = full((21, 150), precision, dtype, rng)
-    if shape == "factors":
+    if shape in ("factors", "upper"):
         a = a.T
     if shape == "cholesky":
         a = b.T

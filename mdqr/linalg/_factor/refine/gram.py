@@ -78,7 +78,7 @@ def factor(
     """
     (m, n), wide = map(int, a.shape[-2:]), wide_kind(kind)
     more: dict[str, Any] = {"kind": wide, "conj_a": True, "shape": "gram"}
-    ways = (False,)
+    ways: tuple[bool, ...] = (False,)
     if wide == kind:
         if m > MOST_TERMS:
             return None
