@@ -21,6 +21,8 @@ from mdqr.linalg._shared.operands import gather
 from mdqr.testing import matrix
 
 NARROW = [mdqr.dd, mdqr.qd]
+# Limbs hold all of products of float64 numbers.
+LONG = [mdqr.qd, mdqr.od]
 
 
 def accept(a, r):
@@ -170,10 +172,11 @@ def short(m, n, dtype, cond, rng):
 
 
 @pytest.mark.parametrize("cond", [1e1, 1e3, 1e6])
-def test_bounds_of_exact_gram_matrices(dtype, cond, rng):
-    """Of short entries octo-doubles lose nothing; R with its change counts before its rounding."""
-    a = mdqr.asarray(short(12, 5, dtype, cond, rng), precision=mdqr.od)
-    inputs, kind = gather(a, precision=None, trimmed=False), Kind(8, dtype is complex)
+@pytest.mark.parametrize("multiple", LONG, ids=str)
+def test_bounds_of_exact_gram_matrices(multiple, dtype, cond, rng):
+    """Of short entries nothing is lost; R with its change counts before its rounding."""
+    a = mdqr.asarray(short(12, 5, dtype, cond, rng), precision=multiple)
+    inputs, kind = gather(a, precision=None, trimmed=False), Kind(multiple.limbs, dtype is complex)
     backend = inputs.backend
     scaled, _ = backend.balance_columns(a._block, None, is_complex=kind.is_complex)
     options = {"kind": kind, "conj_a": True, "shape": "gram"}
@@ -181,7 +184,7 @@ def test_bounds_of_exact_gram_matrices(dtype, cond, rng):
     r, sweeps = gram._start(backend, whole, kind, 1, at_once=True)
     sweeps.take_exactly()
     found, near = sweeps.changed(r), inputs.wrap(scaled)
-    wide = mdqr.MDArray._wrap(r, mdqr.od, kind.is_complex)
+    wide = mdqr.MDArray._wrap(r, multiple, kind.is_complex)
     assert left_of_exact(near, wide) <= sweeps.bound(found) <= 2.0**6 * left_of_exact(near, wide)
     change = products.block_of(found.changes[0], Kind(1, kind.is_complex))
     with mpmath.workprec(2000):
@@ -193,10 +196,11 @@ def test_bounds_of_exact_gram_matrices(dtype, cond, rng):
 
 @pytest.mark.parametrize("cond", [1e1, 1e6])
 @pytest.mark.parametrize("shape", [(23, 9), (9, 9), (40, 3)], ids=str)
-def test_octo_doubles_of_short_entries(dtype, shape, cond, rng, monkeypatch):
+@pytest.mark.parametrize("multiple", LONG, ids=str)
+def test_short_entries(multiple, dtype, shape, cond, rng, monkeypatch):
     """To the conditions of other precisions, of tall matrices and others."""
     a, seen = short(*shape, dtype, cond, rng), told(monkeypatch)
-    r = qr(a, "r", method="refine", precision=mdqr.od)
+    r = qr(a, "r", method="refine", precision=multiple)
     assert seen == [True]
     with mpmath.workprec(2000):
         given = mpmath.matrix(a.tolist())
@@ -204,7 +208,7 @@ def test_octo_doubles_of_short_entries(dtype, shape, cond, rng, monkeypatch):
         for j in range(shape[1]):
             off = [exact[i, j] - x for i, x in enumerate(r[:, j].to_mpmath())]
             size = mpmath.norm(exact[:, j])
-            assert mpmath.norm(off) <= 20 * shape[1] * mdqr.od.eps * size
+            assert mpmath.norm(off) <= 20 * shape[1] * multiple.eps * size
     cases.check_form(r)
 
 

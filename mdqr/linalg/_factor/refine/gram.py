@@ -2,7 +2,8 @@
 
 R is kept in twice the limbs, too. Octo-doubles have no more: their Gram matrix is rounded to od,
 and the square of the condition is lost, which bounds of its entries count. Of entries with few bits
-it has no errors, and residuals are formed in parts that have none either: then nothing is lost.
+it has no errors in the limbs of R, and residuals are formed in parts that have none either: then
+nothing is lost, and no more limbs are needed.
 
 With ``S = R^-H (A^H A - R^H R) R^-1``, ``P = A R^-1`` has ``P^H P = I + S``. If L is the upper
 Cholesky factor of ``I + S``, ``A = Q (L R)`` with a Q that is orthonormal, so that
@@ -42,6 +43,8 @@ _GAIN = 2.0**-12
 _ENOUGH = 2.0
 # So many times as many rows as columns without wider numbers: bounds rarely serve others.
 _TALL = 8
+# With fewer limbs products of short entries do not fit these.
+_SHORT = 4
 # The most of ``norm(S)``; the bound above ends there.
 _MOST_LEFT = 0.25
 
@@ -77,23 +80,23 @@ def factor(
         of many bits.
     """
     (m, n), wide = map(int, a.shape[-2:]), wide_kind(kind)
-    more: dict[str, Any] = {"kind": wide, "conj_a": True, "shape": "gram"}
-    ways: tuple[bool, ...] = (False,)
+    more: dict[str, Any] = {"conj_a": True, "shape": "gram"}
+    turned = a.swapaxes(-1, -2)
+    if kind.limbs >= _SHORT and m <= MOST_TERMS:
+        found = exact_product(backend, turned, a, kind=kind, **more)
+        if found is not None:
+            known = factor_of(backend, found, kind=kind, is_exact=True, report=report)
+            return None if known is None else known.r
     if wide == kind:
-        if m > MOST_TERMS:
+        if not _TALL * n <= m <= MOST_TERMS:
             return None
-        ways = (False, True) if m >= _TALL * n else (True,)
         more["bits"] = bits_of_entries(kind)
+    found = formed(backend, turned, a, kind=wide, **more)
+    if found is None:
+        return None
     runs = -(-m // MOST_TERMS)
-    for is_exact in ways:
-        made = exact_product if is_exact else formed
-        found = made(backend, a.swapaxes(-1, -2), a, **more)
-        if found is None:
-            continue
-        known = factor_of(backend, found, kind=kind, runs=runs, is_exact=is_exact, report=report)
-        if known is not None:
-            return known.r
-    return None
+    known = factor_of(backend, found, kind=kind, runs=runs, report=report)
+    return None if known is None else known.r
 
 
 def wide_kind(kind: Kind) -> Kind:
@@ -115,7 +118,7 @@ def factor_of(
     A matrix of no more limbs than R has been formed in one run, of the bits of `bits_of_entries`,
     or has no errors.
     """
-    n, eps, wide = int(gram.shape[-1]), eps_of(kind), wide_kind(kind)
+    n, eps, wide = int(gram.shape[-1]), eps_of(kind), kind if is_exact else wide_kind(kind)
     with np.errstate(all="ignore"):
         r, sweeps = _start(backend, gram, wide, runs, at_once=wide == kind)
         enough = _ENOUGH * eps

@@ -39,6 +39,8 @@ _SQUARE, _BELOW, _SPARE = 40.0, 12.0, 8.0
 _SMALL = 20.0
 # Bits of products are multiples of this, so that few are recorded.
 _BITS = 8
+# More limbs take more time than a product of twice the terms.
+_LONG = 8
 # With fewer bits of a step the ladder takes less time.
 _LEAST_GAIN = 20.0
 
@@ -156,7 +158,7 @@ def _residual(
     That is as if in twice the limbs, and rounded; None where bits would be cut off.
     """
     backend, a, b = refinement.system.backend, refinement.system.a, refinement.b
-    high, count = _kind_of(bits, kind._replace(limbs=PRECISIONS[-1].limbs)), _rounded(bits)
+    high, count = _kind_of(bits, kind._replace(limbs=max(kind.limbs, _LONG))), _rounded(bits)
     if -log2(precision_for(high.limbs).eps) < bits:
         e = whole_residual(backend, b, a, x, kind=kind)
         return None if e is None else _Residual(e, 0)
