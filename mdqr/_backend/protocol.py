@@ -635,9 +635,9 @@ class RoundedSums(Protocol):
     ) -> RoundedSum:
         """Return ``(x + low) * 2**(powers[0][i] - powers[1][j])``, correctly rounded.
 
-        `bound` includes what is cut off, and `error` plus ``2**unit`` times `low`, of the larger
-        part where complex; `relative` is one relative to the sum, and `kept` tells for each matrix
-        whether all of these are at most ``2**most``.
+        `bound` includes the bits cut off, and `error` plus ``2**unit`` times `low`, of the larger
+        part if complex; `relative` is one relative to the sum, and `kept`, of the batch shape, is
+        True where all of these are at most ``2**most``.
         """
         ...
 

@@ -98,8 +98,8 @@ class ApproximateInverse:
     def correction_by_columns(self, v: Block, delta: Block) -> tuple[Block, Block]:
         """Return `correction` of square matrices, without products of moduli.
 
-        For many columns: in place of errors of components count the largest of each column, and
-        `delta` ``(..., 1, k)`` bounds those of v.
+        For many columns: the largest error of each column counts for all components, and `delta`
+        ``(..., 1, k)`` bounds errors of columns of v.
         """
         dx, sums = self._product(v), total(self._size, -1, keepdims=True)
         left = delta + self._constant * _column_sizes(self._moduli(v))

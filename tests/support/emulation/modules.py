@@ -99,8 +99,6 @@ def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
     backend.balance_triangle(square, is_complex=is_complex, lower=False, unit_diagonal=False)
     backend.balance_columns(column, powers, is_complex=is_complex)
     backend.scale(column, powers, powers[:1], is_complex=is_complex)
-    error = np.zeros((40, 1))
-    backend.rounded_sum(column, None, error, (powers, powers[:1]), unit=0, most=0, **options)
     if not is_complex:
         backend.compare(x, y)
         backend.ldexp(x, np.zeros((3, 40), dtype=np.int64))
@@ -131,6 +129,13 @@ def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
         a, b = blocks(limbs, is_complex, (order, order), (order, columns))
         for lower in (False, True):
             backend.solve_triangular_tile(a, b, lower=lower, unit_diagonal=False, **options)
+
+
+def call_rounded(backend: CudaBackend, kind: Kind) -> None:
+    """Make the call for solutions in the units of their data."""
+    (x,) = blocks(*kind, (4, 2))
+    powers = np.zeros(4, dtype=np.int64), np.zeros(2, dtype=np.int64)
+    backend.rounded_sum(x, None, np.zeros((4, 2)), powers, kind=kind, unit=0, most=0)
 
 
 def call_exact(backend: CudaBackend, kind: Kind) -> None:
@@ -235,6 +240,7 @@ def modules_of(device: Device) -> dict[Module, dict[str, int]]:
             call_everything(backend, precision.limbs, is_complex)
             call_series(backend, precision.limbs, is_complex)
             call_exact(backend, Kind(precision.limbs, is_complex))
+            call_rounded(backend, Kind(precision.limbs, is_complex))
     call_small(backend)
     call_floats(recorder)
     call_tensorcore(recorder)

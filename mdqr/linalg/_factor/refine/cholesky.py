@@ -178,7 +178,7 @@ class Sweeps:
         self.fine = 4.0 * eps * 2.0**-ENTRIES
 
     def take_exactly(self) -> None:
-        """Take the Gram matrix as it is, without errors: those of E are relative to E itself."""
+        """Take the Gram matrix as exact: E has errors relative to itself."""
         self.is_exact, self.fine = True, 4.0 * eps_of(self.kind) * 2.0**-_BELOW
 
     @property
@@ -257,7 +257,7 @@ class Sweeps:
     def bound_behind(self, found: Changed) -> float:
         """Return a bound of S for R with its change, not rounded: ``R + T R``, ``T + T^H = F``.
 
-        ``(I + T)^H (I + T) = I + F + T^H T``, and F differs from S by what X leaves, and roundings.
+        ``(I + T)^H (I + T) = I + F + T^H T``; F differs from S by roundings and ``I - R X``.
         """
         norms = self._norms(found)
         left = inf if norms is None else self._left(*norms)
@@ -289,7 +289,7 @@ class Sweeps:
         return (f + self._rounding(e, x, r) + self.entries) / (1.0 - stale) ** 2
 
     def _rounding(self, e: float, x: float, r: float) -> float:
-        """Bound roundings of F, of E and of the Gram matrix, but for those of entries."""
+        """Bound roundings of F, E and the Gram matrix, without `entries`."""
         wide = r * r + self.order**0.5 * e
         return self.unit * x * x * e + self.fine * x * x * (r * r + 2.0 * wide)
 

@@ -132,11 +132,10 @@ def exact_product(
     conj_a: bool = False,
     c: Block | None = None,
     shape: Shape = "full",
-    bits: int | None = None,
 ) -> Block | None:
     """Return ``x y``, or ``c - x y`` with one rounding; None if limbs may not hold all of x y.
 
-    At most `MOST_TERMS` terms are summed. `bits` are those of any other product.
+    At most `MOST_TERMS` terms are summed.
     """
     terms = int(x.shape[-1]) * (1 + kind.is_complex)
     out = _new(backend, kind, (int(x.shape[-2]), int(y.shape[-1])), shape)

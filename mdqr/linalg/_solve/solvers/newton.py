@@ -93,7 +93,7 @@ def solve(problem: Problem) -> Answer | None:
 
 
 class _Form(NamedTuple):
-    """The kind of a correction, and the bits of its residual, its product and what that leaves.
+    """The kind of a correction, and the bits of its residual, its product and the last residual.
 
     A residual of 0 bits is rounded, as if in twice the limbs.
     """
@@ -107,7 +107,7 @@ class _Form(NamedTuple):
 class _Found(NamedTuple):
     """An approximation, its residual, the form of its correction, and the sizes of steps.
 
-    The residual has the limbs of the correction. `words` are those of `is_within_range`.
+    The residual has the limbs of the correction. `words` are read by `is_within_range`.
     """
 
     x: Block
