@@ -222,6 +222,14 @@ def test_long_entries_are_left_to_sweeps(dtype, rng, monkeypatch):
     assert seen == [False, False]
 
 
+def test_complex_matrices_that_lie_column_by_column(rng):
+    """From an order on a library returns such ones, of which norms were refused."""
+    a = mdqr.random.normal((140, 129), precision=mdqr.d, dtype=complex, rng=rng)
+    r, other = (qr(a, "r", method=way, precision=mdqr.dd) for way in ("refine", "householder"))
+    error = mdqr.linalg.norm(r - other, axis=-2)
+    assert (error <= 40 * 129 * mdqr.dd.eps * mdqr.linalg.norm(other, axis=-2)).all()
+
+
 def test_terms_in_runs(monkeypatch, dtype, rng):
     monkeypatch.setattr(products, "MOST_TERMS", 7)
     monkeypatch.setattr(gram, "MOST_TERMS", 7)

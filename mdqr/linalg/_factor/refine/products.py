@@ -350,6 +350,9 @@ def square_of_norm(backend: Backend, x: Block, kind: Kind, out: Block) -> None:
     """Write the square of the Frobenius norm of the leading limbs to `out`, 0-d."""
     if kind.limbs > 1:
         x = x[:, 0] if kind.is_complex else x[0]
+    # Complex numbers are pairs of floats along an axis without gaps.
+    if x.dtype.kind == "c" and x.strides[-1] != x.itemsize:
+        x = x.swapaxes(-1, -2)
     backend.xp.square(x.view(np.float64)).sum(out=out)
 
 
