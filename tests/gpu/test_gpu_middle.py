@@ -107,6 +107,7 @@ def test_factors_and_inverses_of_middle_orders(multiple, dtype, rng):
 
 
 @pytest.mark.parametrize("shape", [(300, 260), (900, 100)], ids=str)
+@pytest.mark.parametrize("multiple", [mdqr.dd, mdqr.qd, mdqr.od], ids=str)
 def test_r_of_short_entries(multiple, dtype, shape, rng, monkeypatch):
     """By a Gram matrix that is exact in the limbs of R, or in twice as many."""
     seen, factor = [], gram.factor
