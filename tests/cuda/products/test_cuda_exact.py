@@ -199,6 +199,17 @@ def test_ties(cuda):
     assert both(cuda, a, b, Kind(4, False))
 
 
+@pytest.mark.parametrize("precision", [mdqr.dd, mdqr.qd], ids=str)
+def test_ends_half_a_unit_behind(cuda, precision, rng):
+    """Ties with nothing behind go to even limbs, up and down."""
+    x = full((60, 1), precision, float, rng)._block
+    half = np.spacing(x[-1:]) / 2 * rng.choice([-1.0, 1.0], x[-1:].shape)
+    a = np.concatenate([x, np.concatenate([half, np.zeros_like(x[1:])])], axis=-1)
+    b = np.zeros((len(x), 2, 1))
+    b[0] = 1.0
+    assert both(cuda, a, b, Kind(precision.limbs, False))
+
+
 @pytest.mark.parametrize("kind", [PAIR, Kind(4, True)], ids=str)
 @pytest.mark.parametrize("graded", [False, True])
 def test_extents_are_those_of_the_host(cuda, kind, graded, rng):
