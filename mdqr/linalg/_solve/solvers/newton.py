@@ -37,6 +37,8 @@ from mdqr.linalg._solve.system import System
 _SQUARE, _BELOW, _SPARE = 40.0, 12.0, 8.0
 # By how many bits entries may be below the largest one.
 _SMALL = 20.0
+# Further bits of the last residual: its errors count for all entries of a column.
+_GIVEN = 16.0
 # Bits of products are multiples of this, so that few are recorded.
 _BITS = 8
 # More limbs take more time than a product of twice the terms.
@@ -136,7 +138,8 @@ def _found(refinement: Refinement) -> _Found | None:
     # The bits of a step count the terms of sums. A step follows the first product.
     wanted = bits - known + growth + _SMALL
     low_kind = _kind_of(wanted, kind._replace(limbs=PRECISIONS[-1].limbs))
-    f = _residual(refinement, x, bits + growth + _SMALL, max(kind, low_kind), words)
+    most = bits + growth + _SMALL + _GIVEN
+    f = _residual(refinement, x, most, max(kind, low_kind), words)
     if f is None:
         return None
     form = _Form(low_kind, f.bits, _rounded(wanted - gain), _rounded(wanted))
