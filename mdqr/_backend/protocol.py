@@ -610,6 +610,43 @@ def small_systems(backend: Backend) -> SmallSystems | None:
     return cast(SmallSystems, backend) if hasattr(backend, "solve_small") else None
 
 
+class RoundedSum(NamedTuple):
+    """A sum rounded once; see `RoundedSums`."""
+
+    x: Block
+    bound: Block
+    relative: Block
+    kept: Block
+
+
+class RoundedSums(Protocol):
+    """A backend that adds, rounds and bounds errors in one pass."""
+
+    def rounded_sum(
+        self,
+        x: Block,
+        low: Block | None,
+        error: Block,
+        powers: tuple[Block, Block],
+        *,
+        kind: Kind,
+        unit: int,
+        most: int,
+    ) -> RoundedSum:
+        """Return ``(x + low) * 2**(powers[0][i] - powers[1][j])``, correctly rounded.
+
+        `bound` includes the bits cut off, and `error` plus ``2**unit`` times `low`, of the larger
+        part if complex; `relative` is one relative to the sum, and `kept`, of the batch shape, is
+        True where all of these are at most ``2**most``.
+        """
+        ...
+
+
+def rounded_sums(backend: Backend) -> RoundedSums | None:
+    """Return the backend if it has a kernel for rounded sums."""
+    return cast(RoundedSums, backend) if hasattr(backend, "rounded_sum") else None
+
+
 class CellFinder(Protocol):
     """A backend that finds the cells where homotopy paths may begin: the CPU's."""
 

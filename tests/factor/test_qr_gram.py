@@ -21,6 +21,8 @@ from mdqr.linalg._shared.operands import gather
 from mdqr.testing import matrix
 
 NARROW = [mdqr.dd, mdqr.qd]
+# Limbs hold all of products of float64 numbers.
+LONG = [mdqr.qd, mdqr.od]
 
 
 def accept(a, r):
@@ -96,8 +98,13 @@ def test_dependent_columns_are_refused(multiple, rng):
 def left_of_exact(a, r):
     """The Frobenius norm of ``R^-H (A^H A - R^H R) R^-1``."""
     with mpmath.workprec(2000):
-        a, r = (mpmath.matrix(x.to_mpmath().tolist()) for x in (a, r))
-        inverse = r**-1
+        return left_of(a, mpmath.matrix(r.to_mpmath().tolist()))
+
+
+def left_of(a, r):
+    """The same of a matrix of numbers of any precision."""
+    with mpmath.workprec(2000):
+        a, inverse = mpmath.matrix(a.to_mpmath().tolist()), r**-1
         s = inverse.H * (a.H * a - r.H * r) * inverse
         return float(mpmath.sqrt(sum(abs(x) ** 2 for x in s)))
 
@@ -157,6 +164,70 @@ def test_bounds_of_octo_doubles_count_entries(dtype, cond, lost, rng):
     held = mdqr.MDArray._wrap(r, mdqr.od, kind.is_complex)
     assert left_of_exact(inputs.wrap(scaled), held) <= left <= 2.0 * sweeps.entries
     assert (gram.factor(backend, scaled, kind=kind) is not None) == (left <= 20 * 12 * mdqr.od.eps)
+
+
+def short(m, n, dtype, cond, rng):
+    """A matrix of octo-doubles that float64 holds."""
+    return cases.random(m, n, mdqr.dd, dtype, rng, cond=cond).to_numpy()
+
+
+@pytest.mark.parametrize("cond", [1e1, 1e3, 1e6])
+@pytest.mark.parametrize("multiple", LONG, ids=str)
+def test_bounds_of_exact_gram_matrices(multiple, dtype, cond, rng):
+    """Of short entries nothing is lost; R with its change counts before its rounding."""
+    a = mdqr.asarray(short(12, 5, dtype, cond, rng), precision=multiple)
+    inputs, kind = gather(a, precision=None, trimmed=False), Kind(multiple.limbs, dtype is complex)
+    backend = inputs.backend
+    scaled, _ = backend.balance_columns(a._block, None, is_complex=kind.is_complex)
+    options = {"kind": kind, "conj_a": True, "shape": "gram"}
+    whole = products.exact_product(backend, scaled.swapaxes(-1, -2), scaled, **options)
+    r, sweeps = gram._start(backend, whole, kind, 1, at_once=True)
+    sweeps.take_exactly()
+    found, near = sweeps.changed(r), inputs.wrap(scaled)
+    wide = mdqr.MDArray._wrap(r, multiple, kind.is_complex)
+    assert left_of_exact(near, wide) <= sweeps.bound(found) <= 2.0**6 * left_of_exact(near, wide)
+    change = products.block_of(found.changes[0], Kind(1, kind.is_complex))
+    with mpmath.workprec(2000):
+        change = mpmath.matrix(mdqr.MDArray._wrap(change, mdqr.d, kind.is_complex).to_numpy())
+        assert left_of(near, mpmath.matrix(wide.to_mpmath().tolist()) + change) <= (
+            sweeps.bound_behind(found)
+        )
+
+
+@pytest.mark.parametrize("cond", [1e1, 1e6])
+@pytest.mark.parametrize("shape", [(23, 9), (9, 9), (40, 3)], ids=str)
+@pytest.mark.parametrize("multiple", LONG, ids=str)
+def test_short_entries(multiple, dtype, shape, cond, rng, monkeypatch):
+    """To the conditions of other precisions, of tall matrices and others."""
+    a, seen = short(*shape, dtype, cond, rng), told(monkeypatch)
+    r = qr(a, "r", method="refine", precision=multiple)
+    assert seen == [True]
+    with mpmath.workprec(2000):
+        given = mpmath.matrix(a.tolist())
+        exact = mpmath.cholesky(given.H * given).H
+        for j in range(shape[1]):
+            off = [exact[i, j] - x for i, x in enumerate(r[:, j].to_mpmath())]
+            size = mpmath.norm(exact[:, j])
+            assert mpmath.norm(off) <= 20 * shape[1] * multiple.eps * size
+    cases.check_form(r)
+
+
+def test_long_entries_are_left_to_sweeps(dtype, rng, monkeypatch):
+    """As are those whose columns span many bits."""
+    a, seen = short(12, 6, dtype, 1e2, rng), told(monkeypatch)
+    a[3, 2] = 2.0**-300
+    long = mdqr.random.normal((12, 6), precision=mdqr.od, dtype=dtype, rng=rng)
+    for each in (a, long):
+        qr(each, "r", method="refine", precision=mdqr.od)
+    assert seen == [False, False]
+
+
+def test_complex_matrices_that_lie_column_by_column(rng):
+    """From an order on a library returns such ones, of which norms were refused."""
+    a = mdqr.random.normal((140, 129), precision=mdqr.d, dtype=complex, rng=rng)
+    r, other = (qr(a, "r", method=way, precision=mdqr.dd) for way in ("refine", "householder"))
+    error = mdqr.linalg.norm(r - other, axis=-2)
+    assert (error <= 40 * 129 * mdqr.dd.eps * mdqr.linalg.norm(other, axis=-2)).all()
 
 
 def test_terms_in_runs(monkeypatch, dtype, rng):

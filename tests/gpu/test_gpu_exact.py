@@ -71,12 +71,12 @@ def test_addends(multiple, dtype, subtract, rng):
     cases.assert_same_bits(found[1], found[0])
 
 
-@pytest.mark.parametrize("shape", ["gram", "triangular", "triangles", "factors"])
+@pytest.mark.parametrize("shape", ["gram", "triangular", "triangles", "factors", "upper"])
 def test_parts_of_triangles(multiple, dtype, shape, rng, monkeypatch):
     monkeypatch.setattr(calls, "_LEAST_COLUMNS", 64)
     kind = Kind(multiple.limbs, dtype is complex)
     a, b = (mdqr.triu(draw(rng, multiple, (300, 300), dtype)) for _ in range(2))
-    if shape == "factors":
+    if shape in ("factors", "upper"):
         a = a.T
     elif shape != "triangles":
         a = draw(rng, multiple, (300, 300), dtype)

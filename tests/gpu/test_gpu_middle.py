@@ -11,6 +11,7 @@ from mdqr import linalg
 from mdqr._backend import for_block
 from mdqr._backend.blocks import order_of
 from mdqr.linalg import lstsq, solve
+from mdqr.linalg._factor.refine import gram
 from mdqr.linalg._solve import choose
 from mdqr.testing import assert_close
 
@@ -103,3 +104,23 @@ def test_factors_and_inverses_of_middle_orders(multiple, dtype, rng):
     assert float(linalg.norm(rest)) <= 4 * n * multiple.eps * size * float(linalg.norm(x))
     assert info.bound_kind == "proven"
     assert info.digits.min() >= multiple.digits - 1
+
+
+@pytest.mark.parametrize("shape", [(300, 260), (900, 100)], ids=str)
+@pytest.mark.parametrize("multiple", [mdqr.dd, mdqr.qd, mdqr.od], ids=str)
+def test_r_of_short_entries(multiple, dtype, shape, rng, monkeypatch):
+    """By a Gram matrix that is exact in the limbs of R, or in twice as many."""
+    seen, factor = [], gram.factor
+
+    def kept(*args, **options):
+        seen.append(factor(*args, **options))
+        return seen[-1]
+
+    monkeypatch.setattr(gram, "factor", kept)
+    options = {"precision": mdqr.d, "dtype": dtype, "rng": rng, "device": cases.DEVICE}
+    a = mdqr.random.normal(shape, **options)
+    r = linalg.qr(a, "r", method="refine", precision=multiple).to_device("cpu")
+    assert [found is None for found in seen] == [False]
+    exact = linalg.qr(a.to_device("cpu"), "r", method="householder", precision=multiple)
+    error = linalg.norm(r - exact, axis=-2)
+    assert (error <= 40 * shape[1] * multiple.eps * linalg.norm(exact, axis=-2)).all()

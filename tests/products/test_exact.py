@@ -225,20 +225,22 @@ def test_upper_triangle_of_a_product_with_the_transpose(
 
 @pytest.mark.parametrize("order", [1, 65, 300])
 @pytest.mark.parametrize("bound", [None, 2**20, 2**12], ids=str)
-@pytest.mark.parametrize("shape", ["cholesky", "triangular", "triangles", "factors"])
+@pytest.mark.parametrize("shape", ["cholesky", "triangular", "triangles", "factors", "upper"])
 def test_products_with_an_upper_triangle(dtype, order, bound, shape, monkeypatch, rng):
     kind = Kind(2, dtype is complex)
     b = mdqr.triu(full((order, order), mdqr.dd, dtype, rng))._block
     a = b if shape == "triangles" else full((70, order), mdqr.dd, dtype, rng)._block
     if shape in ("cholesky", "factors"):
         a = b.swapaxes(-1, -2)
+    elif shape == "upper":
+        a = mdqr.tril(full((order, order), mdqr.dd, dtype, rng))._block
     c = full((a.shape[-2], order), mdqr.dd, dtype, rng)._block
     options = {"kind": kind, "c": c, "subtract": True, "bits": 111}
     whole, found = (kind.zeros(np, (a.shape[-2], order)) for _ in range(2))
     assert product.multiply(HOST, a, b, out=whole, **options)
     monkeypatch.setattr(workspace, "_bound", bound)
     assert product.multiply(HOST, a, b, out=found, shape=shape, **options)
-    upper = np.triu if shape in ("cholesky", "triangles") else np.asarray
+    upper = np.triu if shape in ("cholesky", "triangles", "upper") else np.asarray
     np.testing.assert_array_equal(upper(found), upper(whole))
 
 

@@ -3,7 +3,7 @@
 #include "device/inline_networks.hpp"
 
 #include "elementwise/map.hpp"
-#include "mdqr/superacc.hpp"
+#include "elementwise/sums.hpp"
 
 MDQR_BEGIN
 
@@ -48,51 +48,18 @@ MDQR_KERNEL(mdqr_ldexp, binary_arguments, block_threads) {
 #endif
 
 #if defined(MDQR_RENORMALIZE)
-// Sums of doubles in words enough for nearly all: what they drop does not change a limb.
-inline constexpr int sum_words = limbs + 2 > 12 ? limbs + 2 : 12;
-
-MDQR_FN double magnitude(double x) { return x < 0.0 ? -x : x; }
-
-// True if v + w rounds to v whatever follows w that is below its last bit: no tie, all finite.
-MDQR_FN bool is_rounded(double v, double w) {
-    const double beyond = one_prod(w, 1.0 + 0x1p-52);
-    return one_sum(v, w) == v && one_sum(v, beyond) == v;
-}
-
-// The sum of the doubles of a value, if the first words of it show how all limbs are rounded.
-MDQR_FN bool short_sum(const planes& x, i64 from, real_number& r) {
-    double v[sum_words] = {}, dropped = 0.0;
-    for (i64 l = 0; l < x.held; ++l) {
-        double e = x.data[l * x.plane + from];
-        static_for<0, sum_words>([&](auto k) MDQR_LAMBDA { two_sum(v[k], e, v[k], e); });
-        dropped = one_sum(dropped, magnitude(e));
-    }
-    const auto found = renormalize<sum_words, limbs + 1>(v);
-    // What lies behind the word below the last limb, and the next one, is less than its last bit.
-    static_for<limbs + 2, sum_words>(
-        [&](auto k) MDQR_LAMBDA { dropped = one_sum(dropped, magnitude(v[k])); });
-    const double last = found.limb[limbs], rest = one_prod(dropped, 2.0);
-    // Of zeros the sign counts.
-    bool good = found.limb[0] != 0.0 && one_sum(last, v[limbs + 1]) == last;
-    good = good && one_sum(last, rest) == last && one_sum(last, -rest) == last;
-    static_for<0, limbs>([&](auto l) MDQR_LAMBDA {
-        good = good && is_rounded(found.limb[l], found.limb[l + 1]);
-        // Limbs that are zeros are positive.
-        r.limb[l] = one_sum(found.limb[l], 0.0);
-    });
-    return good;
-}
-
 // Any number of doubles a value, held by x.
 MDQR_FN void renormalize_part(const planes& out, i64 to, const planes& x, i64 from) {
     real_number quick;
-    if (short_sum(x, from, quick)) {
+    double behind;
+    const auto term = [&](i64 l) MDQR_LAMBDA { return x.data[l * x.plane + from]; };
+    if (short_sum(term, x.held, quick, behind)) {
         store_number(out, to, quick);
         return;
     }
     superacc sum;
     for (i64 l = 0; l < x.held; ++l)
-        sum.add(x.data[l * x.plane + from]);
+        sum.add(term(l));
     real_number r;
     sum.round(r.limb);
     store_number(out, to, r);

@@ -159,22 +159,26 @@ MDQR_COLD md<double, N> round_pieces(const double* piece, int pieces, int width,
     return r;
 }
 
-// The limbs of digits in front and one word for the sign of the rest, which is below 2^end; `bad`
-// where they may not be the nearest. `v` is changed.
-template <int N, class T> MDQR_FN md<T, N> round_front(T* v, T rest, int end, mask_t<T>& bad) {
-    constexpr int F = front_pieces<N>;
-    md<T, N> r = renormalize<F + 1, N>(v);
+// The limbs of W words: digits in front and one for the sign of the rest, which is below 2^end;
+// `bad` where they may not be the nearest. `v` is changed.
+template <int N, int W, class T>
+MDQR_FN md<T, N> round_front(T* v, T rest, int end, mask_t<T>& bad) {
+    md<T, N> r = renormalize<W, N>(v);
     // What is below the limbs becomes one number, or too many are taken for ties.
-    sweep_up<F + 1>(v);
+    sweep_up<W>(v);
     static_for<0, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = v[i]; });
     // The sign of the rest decides if it is below half a unit in the last place of the last limb;
     // not where there are zeros between limbs or in front. A limb of half a unit in the last place
     // of the one before it is a tie, of which the sum has two forms.
     const int least = end + 54 < -1022 ? -1022 : end + 54;
     bad = (rest != broadcast<T>(0.0)) & (abs(r.limb[N - 1]) < broadcast<T>(power_of_two(least)));
+    // Nothing behind it is no harm: sums round ties to even, too.
     static_for<0, N>([&](auto i) MDQR_LAMBDA {
+        mask_t<T> has_more = rest != broadcast<T>(0.0);
+        if constexpr (i + 2 < W)
+            has_more = has_more | (v[i + 2] != broadcast<T>(0.0));
         const T more = fma(v[i + 1], broadcast<T>(two_to(-51)), v[i + 1]);
-        bad = bad | (one_sum(v[i], more) != v[i]);
+        bad = bad | (one_sum(v[i], select(has_more, more, v[i + 1])) != v[i]);
     });
     return r;
 }
@@ -199,7 +203,7 @@ MDQR_FN md<T, N> from_pieces(const T* piece, int pieces, int width, int unit) {
         rest = fma(rest, down, piece[l]);
     v[F] = top < F ? zero : one_prod(rest, broadcast<T>(power_of_two(width * (top - F) - unit)));
     mask_t<T> bad;
-    md<T, N> r = round_front<N>(v, rest, width * (top - F + 1) - unit, bad);
+    md<T, N> r = round_front<N, F + 1>(v, rest, width * (top - F + 1) - unit, bad);
     if (any(bad)) {
         constexpr int most = 64;
         for (int i = 0; i < lanes<T>; ++i) {
@@ -218,7 +222,9 @@ MDQR_FN md<T, N> from_pieces(const T* piece, int pieces, int width, int unit) {
 // The same for one number, of as many digits as the compiler knows.
 template <int N, int Pieces>
 MDQR_FN md<double, N> from_pieces(const double (&piece)[Pieces], int width, int unit) {
-    constexpr int F = front_pieces<N>;
+    // With few digits there is no rest, and no word for it.
+    constexpr int F = front_pieces<N>, last = Pieces - 1 - F;
+    constexpr int W = last >= 0 ? F + 1 : Pieces > N ? Pieces : N + 1;
     // Moved up until the highest digit is not 0: arrays with fixed indices are registers.
     double p[Pieces];
     static_for<0, Pieces>([&](auto l) MDQR_LAMBDA { p[l] = piece[l]; });
@@ -229,21 +235,21 @@ MDQR_FN md<double, N> from_pieces(const double (&piece)[Pieces], int width, int 
         ++zeros;
     }
     const int end = width * -zeros - unit; // p[l] counts multiples of 2^(width l + end)
-    double v[F + 1], rest = 0.0;
-    static_for<0, F>([&](auto i) MDQR_LAMBDA {
+    double v[W], rest = 0.0;
+    static_for<0, W>([&](auto i) MDQR_LAMBDA {
         constexpr int l = Pieces - 1 - i.value;
         v[i] = 0.0;
-        if constexpr (l >= 0)
+        if constexpr (l >= 0 && i.value < F)
             if (p[l] != 0.0)
                 v[i] = one_prod(p[l], power_of_two(width * l + end));
     });
     const double down = power_of_two(-width);
     static_for<0, (Pieces > F ? Pieces - F : 0)>([&](auto l)
                                                      MDQR_LAMBDA { rest = fma(rest, down, p[l]); });
-    constexpr int last = Pieces - 1 - F;
-    v[F] = rest != 0.0 ? one_prod(rest, power_of_two(width * last + end)) : 0.0;
+    if constexpr (last >= 0)
+        v[F] = rest != 0.0 ? one_prod(rest, power_of_two(width * last + end)) : 0.0;
     bool bad;
-    md<double, N> r = round_front<N>(v, rest, width * (last + 1) + end, bad);
+    md<double, N> r = round_front<N, W>(v, rest, width * (last + 1) + end, bad);
     if (bad) {
         double all[Pieces];
         static_for<0, Pieces>([&](auto l) MDQR_LAMBDA { all[l] = piece[l]; });

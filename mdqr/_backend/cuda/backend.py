@@ -18,6 +18,7 @@ from mdqr._backend.cuda.floats.fold import fold
 from mdqr._backend.cuda.held import HeldLimbs
 from mdqr._backend.cuda.products.exact import ExactProducts
 from mdqr._backend.cuda.reductions import Reductions
+from mdqr._backend.cuda.rounded import RoundedSums
 from mdqr._backend.cuda.runtime.kernels import CupyKernels
 from mdqr._backend.cuda.runtime.recorded import Recorded
 from mdqr._backend.cuda.series.order import SeriesOrders
@@ -45,6 +46,7 @@ class CudaBackend(
     Panels,
     Recorded,
     Reflections,
+    RoundedSums,
     SmallSystems,
     Triangles,
     Windows,

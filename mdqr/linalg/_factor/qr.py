@@ -263,13 +263,14 @@ def qr(
     1989, Elmroth and Gustavson 2000). Precision d is factored by LAPACK, with pivoting as dd.
 
     "refine" finds R alone as the Cholesky factor of an exact Gram matrix: in dd and qd in twice the
-    precision, to condition numbers of about 1e6, in od in the same, to about 30. Else it corrects Q
-    and R of float64 in sweeps, each of which doubles their digits, by products alone: ``E = a - Q
-    R`` and ``F = I - Q^H Q``, measured beyond the precision, and ``R^-1``, which is refined too,
-    give the change of both to first order. Where R is too near to singular for float64, ``a R^-1``
-    is factored first, and so on. The bounds above are proven of the last sweep, from the norms of
-    what it found and its rounding errors. The bits depend on the LAPACK or cuSOLVER that it starts
-    from.
+    precision, in od in the same, to condition numbers of about 1e6; in od to about 30, and for tall
+    matrices, if entries have more than about 200 bits below the largest of their column. Else it
+    corrects Q and R of float64 in sweeps, each of which doubles their digits, by products alone:
+    ``E = a - Q R`` and ``F = I - Q^H Q``, measured beyond the precision, and ``R^-1``, which is
+    refined too, give the change of both to first order. Where R is too near to singular for
+    float64, ``a R^-1`` is factored first, and so on. The bounds above are proven of the last sweep,
+    from the norms of what it found and its rounding errors. The bits depend on the LAPACK or
+    cuSOLVER that it starts from.
 
     With pivoting ``R[k, k] >= (1 - 2**-10) norm(R[k:, j])`` for all later columns j, at any
     condition: lengths are measured in float64, but of what the work leaves, again after each drop

@@ -95,6 +95,17 @@ class ApproximateInverse:
             norm = scaling.norms(known + loose, -2, keepdims=True)
         return dx, (spread + self.rows * (norm / (1.0 - self.rate))) * UP
 
+    def correction_by_columns(self, v: Block, delta: Block) -> tuple[Block, Block]:
+        """Return `correction` of square matrices, without products of moduli.
+
+        For many columns: the largest error of each column counts for all components, and `delta`
+        ``(..., 1, k)`` bounds errors of columns of v.
+        """
+        dx, sums = self._product(v), total(self._size, -1, keepdims=True)
+        left = delta + self._constant * _column_sizes(self._moduli(v))
+        norm = _column_sizes(self._moduli(dx)) + _column_sizes(sums) * left
+        return dx, (sums * left + self.rows * (norm / (1.0 - self.rate))) * UP
+
     def spread(self, delta: Block) -> Block:
         """Return what errors `delta` of residuals can do to x."""
         if not self.is_square:
@@ -347,6 +358,10 @@ def constant(kind: Kind, terms: int) -> float:
     if kind.limbs == 1:
         return (terms + 8) * (4 if kind.is_complex else 1) * U
     return (terms + 12) * (2 if kind.is_complex else 1) * precision_for(kind.limbs).eps
+
+
+def _column_sizes(size: Block) -> Block:
+    return scaling.largest(size, -2, 0.0, keepdims=True)
 
 
 def _frobenius(x: Block) -> Block:

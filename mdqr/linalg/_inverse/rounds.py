@@ -336,17 +336,13 @@ def _improved(backend: Backend, a: Block, y: Block) -> list[Block]:
     return [x + multiplied(rest, x), (backend.xp.abs(rest) ** 2).sum() ** 0.5]
 
 
-def float_inverse_of_r(backend: Backend, a: Block) -> Block | None:
-    """Return the inverse of R of one float64 matrix ``(m, n)``, by its Gram matrix, or None.
+def float_inverse_of_r(backend: Backend, a: Block) -> Block:
+    """Return the inverse of R of one float64 matrix ``(m, n)``, by its Gram matrix.
 
-    None where the Gram matrix is not definite to float64.
+    NaN where the Gram matrix is not definite to float64.
     """
     (gram,) = backend.recorded(("gram", a.dtype.char), (a,), _gram)
-    try:
-        lower = backend.xp.linalg.cholesky(gram)
-    except np.linalg.LinAlgError:
-        return None
-    return backend.invert_triangle(turned(lower))
+    return backend.invert_triangle(backend.cholesky_floats(gram))
 
 
 def _gram(backend: Backend, a: Block) -> list[Block]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from math import log2
 from typing import NamedTuple
 
 import numpy as np
 
 from mdqr._backend.blocks import native_abs
+from mdqr._backend.protocol import RoundedSums, rounded_sums
 from mdqr._errors import place_of_least, warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.folds import is_all, is_any
-from mdqr._limbs.planes import Block
+from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
 from mdqr.linalg._shared.digits import digits_within
 from mdqr.linalg._shared.operands import Inputs, precision_for
@@ -273,14 +275,16 @@ def unknowns(system: System, parts: list[Part], answer: Precision) -> Unknowns:
     What the rounding cuts off is computed, as a sum of doubles, which never underflows.
     """
     backend, field = system.backend, system.kind.is_complex
+    at_once = rounded_sums(backend)
+    if at_once is not None and len(parts) == 1:
+        return _unknowns_at_once(at_once, system, parts[0], answer)
     xp, terms, lost, of_parts = backend.xp, [], 0.0, []
     for part in parts:
         shift = system.powers[..., :, None] - part.powers[..., None, :]
         x, low = part.solution.x, part.solution.low
         rest: Block | float = 0.0
         if low is not None:
-            # It is rounded, too.
-            rest = precision_for(planes.limb_count(low, field)).eps * scaling.leading(low, field)
+            rest = _rounding(low, field) * scaling.leading(low, field)
         of_parts.append(((part.error + rest) * (2.0**0.5 if field else 1.0) * _MORE, shift))
         for block in (x, low):
             if block is not None:
@@ -295,11 +299,33 @@ def unknowns(system: System, parts: list[Part], answer: Precision) -> Unknowns:
     for error, shift in of_parts:
         bound = bound + xp.ldexp(error, shift) + xp.where(error > 0, _SMALLEST, 0.0)
         share = xp.ldexp(error, shift - exponent) / mantissa
-        relative = relative + xp.where(error > 0, share, 0.0)
+        relative = relative + xp.where(error == 0, 0.0, share)
     relative = xp.where(xp.isnan(relative), xp.inf, relative * _UP)
     bound = xp.where(xp.isnan(bound), xp.inf, bound * _UP)
     kept = xp.isfinite(size) & (relative <= _PROMISED * answer.eps)
     return Unknowns(x, bound, relative, is_all(kept, (-2, -1)))
+
+
+def _unknowns_at_once(
+    backend: RoundedSums, system: System, part: Part, answer: Precision
+) -> Unknowns:
+    """Return `unknowns` of one part by a kernel."""
+    x, low, field = part.solution.x, part.solution.low, system.kind.is_complex
+    found = backend.rounded_sum(
+        x,
+        low,
+        part.error,
+        (system.powers, part.powers),
+        kind=Kind(min(answer.limbs, planes.limb_count(x, field)), field),
+        unit=0 if low is None else int(log2(_rounding(low, field))),
+        most=int(log2(_PROMISED * answer.eps)),
+    )
+    return Unknowns(*found)
+
+
+def _rounding(low: Block, is_complex: bool) -> float:
+    """Return eps of a correction, which is rounded, too."""
+    return precision_for(planes.limb_count(low, is_complex)).eps
 
 
 def _lost(system: System, block: Block, shifted: Block, shift: Block) -> Block | float:

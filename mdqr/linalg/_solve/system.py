@@ -152,10 +152,10 @@ class System:
         return householder.factor(self.backend, wide, kind=self.kind, report=self.report)
 
     @cached_property
-    def float_inverse(self) -> Block | None:
+    def float_inverse(self) -> Block:
         """An inverse in float64 of square matrices, not finite for singular ones.
 
-        With more rows, of R of one matrix; None if its Gram matrix is not definite.
+        With more rows, of R of one matrix; NaN if its Gram matrix is not definite.
         """
         native = to_native(self.backend.xp, self.a, self.kind.is_complex)
         find = float_inverse if self.is_square else float_inverse_of_r

@@ -70,14 +70,14 @@ def test_upper_triangle(cuda, kind, order, rng, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [PAIR, Kind(4, True)], ids=str)
-@pytest.mark.parametrize("shape", ["cholesky", "triangular", "triangles", "factors"])
+@pytest.mark.parametrize("shape", ["cholesky", "triangular", "triangles", "factors", "upper"])
 def test_products_with_an_upper_triangle(cuda, kind, shape, rng, monkeypatch):
     monkeypatch.setattr(calls, "_LEAST_COLUMNS", 64)
     precision, dtype = ((mdqr.dd, float), (mdqr.qd, complex))[kind.is_complex]
     a, b = (mdqr.triu(full((150, 150), precision, dtype, rng)) for _ in range(2))
     if shape == "triangular":
         a = full((21, 150), precision, dtype, rng)
-    if shape == "factors":
+    if shape in ("factors", "upper"):
         a = a.T
     if shape == "cholesky":
         a = b.T
@@ -197,6 +197,17 @@ def test_ties(cuda):
     b = np.zeros((4, 18, 2))
     b[0], b[2, 3:] = 1.0, 2.0**-170
     assert both(cuda, a, b, Kind(4, False))
+
+
+@pytest.mark.parametrize("precision", [mdqr.dd, mdqr.qd], ids=str)
+def test_ends_half_a_unit_behind(cuda, precision, rng):
+    """Ties with nothing behind go to even limbs, up and down."""
+    x = full((60, 1), precision, float, rng)._block
+    half = np.spacing(x[-1:]) / 2 * rng.choice([-1.0, 1.0], x[-1:].shape)
+    a = np.concatenate([x, np.concatenate([half, np.zeros_like(x[1:])])], axis=-1)
+    b = np.zeros((len(x), 2, 1))
+    b[0] = 1.0
+    assert both(cuda, a, b, Kind(precision.limbs, False))
 
 
 @pytest.mark.parametrize("kind", [PAIR, Kind(4, True)], ids=str)

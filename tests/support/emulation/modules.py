@@ -131,6 +131,13 @@ def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
             backend.solve_triangular_tile(a, b, lower=lower, unit_diagonal=False, **options)
 
 
+def call_rounded(backend: CudaBackend, kind: Kind) -> None:
+    """Make the call for solutions in the units of their data."""
+    (x,) = blocks(*kind, (4, 2))
+    powers = np.zeros(4, dtype=np.int64), np.zeros(2, dtype=np.int64)
+    backend.rounded_sum(x, None, np.zeros((4, 2)), powers, kind=kind, unit=0, most=0)
+
+
 def call_exact(backend: CudaBackend, kind: Kind) -> None:
     """Make the calls of exact products; those of the entries as they are take all words."""
     a, b, out = (kind.empty(np, shape) for shape in ((5, 20), (20, 3), (5, 3)))
@@ -233,6 +240,7 @@ def modules_of(device: Device) -> dict[Module, dict[str, int]]:
             call_everything(backend, precision.limbs, is_complex)
             call_series(backend, precision.limbs, is_complex)
             call_exact(backend, Kind(precision.limbs, is_complex))
+            call_rounded(backend, Kind(precision.limbs, is_complex))
     call_small(backend)
     call_floats(recorder)
     call_tensorcore(recorder)

@@ -8,7 +8,7 @@ of the condition. The remainder is ``S = C^-H (A - C^H C) C^-1``.
 from __future__ import annotations
 
 from functools import partial
-from math import inf
+from math import inf, log2
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +28,10 @@ from mdqr.linalg._factor.refine.products import (
     bits_of_entries,
     block_of,
     eps_of,
+    exact_bits,
+    exact_product,
     held,
+    on_grid,
     square_of_norm,
     times,
     unseen,
@@ -41,8 +44,11 @@ from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import fetch
 
 _U = 2.0**-53
-# The most of ``I - X R``.
+# The most of ``I - R X``.
 _MOST_STALE = 0.25
+# Bits below eps of differences that are as good as exact, for the square of a condition, and beyond
+# those that count of products with what is left of a factor.
+_BELOW, _SPARE = 64, 16
 # Squares below the range of doubles are lost.
 _LOST = 2.0**-500
 
@@ -136,6 +142,7 @@ class Sweeps:
         self.fine = (3.5 + 2.0 * runs) * 3.5 * eps_of(kind)
         # And by those of entries.
         self.entries = 0.0
+        self.is_exact = False
 
     @classmethod
     def of(cls, backend: Backend, gram: Block, kind: Kind, runs: int) -> Sweeps:
@@ -170,6 +177,10 @@ class Sweeps:
         self.entries = 4.0 * eps * (2.0 * float(fetch(square)[0][0])) ** 0.5
         self.fine = 4.0 * eps * 2.0**-ENTRIES
 
+    def take_exactly(self) -> None:
+        """Take the Gram matrix as exact: E has errors relative to itself."""
+        self.is_exact, self.fine = True, 4.0 * eps_of(self.kind) * 2.0**-_BELOW
+
     @property
     def operands(self) -> list[Block]:
         """All that sweeps of a given matrix depend on besides the kind."""
@@ -187,7 +198,9 @@ class Sweeps:
 
     def changed(self, r: Block) -> Changed:
         """Return the correction of R by all bits that its entries take; S can be bounded."""
-        rest = self.difference((r,), Digits(bits_of_entries(self.kind), self.kind))
+        rest = self._whole_difference(r) if self.is_exact else None
+        if rest is None:
+            rest = self.difference((r,), Digits(bits_of_entries(self.kind), self.kind))
         change, squares = self._corrections(rest, is_bounded=True)
         return Changed((change,), squares, rest.words)
 
@@ -202,6 +215,29 @@ class Sweeps:
             planes.diagonal(e).imag = 0.0
         return Difference(e, (to_native(backend.xp, r, field),), words)
 
+    def _whole_difference(self, r: Block) -> Difference | None:
+        """Return E with errors of eps E, and far below eps.
+
+        R is the sum of numbers whose products limbs hold, and of a rest ``D``: ``A - H^H H``, of
+        which most cancels, has no errors, and of ``H^H D + D^H R`` few bits count.
+        """
+        backend, kind, n = self.backend, self.kind, self.order
+        bits = exact_bits(n * (1 + kind.is_complex), kind) - 1
+        head = on_grid(backend, r, bits, kind)
+        options: dict[str, Any] = {"kind": kind, "conj_a": True, "shape": self.shape}
+        e = exact_product(backend, head.swapaxes(-1, -2), head, c=self.gram, **options)
+        if e is None:
+            return None
+        rest = backend.binary("subtract", r, head, kind=kind)
+        bits_below = _BELOW - int(log2(eps_of(kind))) - bits
+        options |= {"bits": bits_below + _SPARE, "shape": "upper"}
+        e, words = unseen(backend, head.swapaxes(-1, -2), rest, c=e, **options)
+        e, more = unseen(backend, rest.swapaxes(-1, -2), r, c=e, **options)
+        e, factor = held(backend, e, self.low), held(backend, r, self.low)
+        if kind.is_complex:
+            planes.diagonal(e).imag = 0.0
+        return Difference(e, (factor,), backend.xp.maximum(words, more))
+
     def change(self, rest: Difference) -> Change:
         """Return the change of R."""
         change, squares = self._corrections(rest, is_bounded=False)
@@ -215,13 +251,33 @@ class Sweeps:
 
     def bound(self, found: Changed) -> float:
         """Return a bound of S, infinite where numbers are out of range; it is waited for."""
+        norms = self._norms(found)
+        return inf if norms is None else self._left(*norms)
+
+    def bound_behind(self, found: Changed) -> float:
+        """Return a bound of S for R with its change, not rounded: ``R + T R``, ``T + T^H = F``.
+
+        ``(I + T)^H (I + T) = I + F + T^H T``; F differs from S by roundings and ``I - R X``.
+        """
+        norms = self._norms(found)
+        left = inf if norms is None else self._left(*norms)
+        if norms is None or not left <= _MOST_STALE:
+            return inf
+        e, f, stale, x, r = norms
+        stale, t = stale + self.unit * x * r, 0.5 * f
+        turned = self.unit * t * x * r / (1.0 - stale)
+        rest = left * stale * (2.0 + stale) + self._rounding(e, x, r)
+        rest += t * t + turned * (2.0 + 2.0 * t + turned)
+        return rest / (1.0 - t - turned) ** 2
+
+    def _norms(self, found: Changed) -> list[float] | None:
         squares, words = fetch(found.squares, found.words)
         if not is_within_range(words):
-            return inf
-        return self._left(*(float(square) ** 0.5 + _LOST for square in squares))
+            return None
+        return [float(square) ** 0.5 + _LOST for square in squares]
 
     def _left(self, e: float, f: float, stale: float, x: float, r: float) -> float:
-        """Bound S by Frobenius norms: of E, F, ``I - X R``, X and R.
+        """Bound S by Frobenius norms: of E, F, ``I - R X``, X and R.
 
         Errors of E and of the Gram matrix are at most `fine` times the products of the lengths of
         two columns, of R and A; for A^H A they have the trace of ``R^H R`` and E.
@@ -230,8 +286,12 @@ class Sweeps:
         wide = r * r + self.order**0.5 * e
         if not (stale <= _MOST_STALE and wide <= 2.0 * r * r):
             return inf
-        rounding = self.unit * x * x * e + self.fine * x * x * (r * r + 2.0 * wide)
-        return (f + rounding + self.entries) / (1.0 - stale) ** 2
+        return (f + self._rounding(e, x, r) + self.entries) / (1.0 - stale) ** 2
+
+    def _rounding(self, e: float, x: float, r: float) -> float:
+        """Bound roundings of F, E and the Gram matrix, without `entries`."""
+        wide = r * r + self.order**0.5 * e
+        return self.unit * x * x * e + self.fine * x * x * (r * r + 2.0 * wide)
 
     def corrected(self, factors: Factors, changes: Factors) -> Factors:
         """Return R with a correction to first order."""
@@ -244,7 +304,7 @@ def _corrections(
 ) -> list[Block]:
     """Return the change of R and squares of norms, from E, of which the upper part is given.
 
-    The norms are of E, F, at most twice as large, ``I - X R``, X and R; without a bound of S only
+    The norms are of E, F, at most twice as large, ``I - R X``, X and R; without a bound of S only
     the second one is finite.
     """
     low = Kind(1, r.dtype.kind == "c")
@@ -259,7 +319,7 @@ def _corrections(
     square_of_norm(backend, 2.0 * t, low, squares[1, ...])
     if is_bounded:
         one = patterns.identity(low)
-        stale = times(backend, x, r, kind=low, c=one, shape="triangles")
+        stale = times(backend, r, x, kind=low, c=one, shape="triangles")
         for place, each in ((0, e), (2, stale), (3, x), (4, r)):
             square_of_norm(backend, each, low, squares[place, ...])
     return [times(backend, t, r, kind=low, shape="triangles"), squares]

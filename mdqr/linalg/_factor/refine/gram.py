@@ -1,7 +1,9 @@
 """R alone, as the Cholesky factor of an exact Gram matrix in twice the precision.
 
 R is kept in twice the limbs, too. Octo-doubles have no more: their Gram matrix is rounded to od,
-and the square of the condition is lost, which bounds of its entries count.
+and the square of the condition is lost, which bounds of its entries count. Of entries with few bits
+it has no errors in the limbs of R, and residuals are formed in parts that have none either: then
+nothing is lost, and no more limbs are needed.
 
 With ``S = R^-H (A^H A - R^H R) R^-1``, ``P = A R^-1`` has ``P^H P = I + S``. If L is the upper
 Cholesky factor of ``I + S``, ``A = Q (L R)`` with a Q that is orthonormal, so that
@@ -23,7 +25,12 @@ from mdqr._precision import PRECISIONS
 from mdqr._progress import Reporter
 from mdqr.linalg._factor.refine import cholesky
 from mdqr.linalg._factor.refine.cholesky import Sweeps
-from mdqr.linalg._factor.refine.products import bits_of_entries, eps_of, formed
+from mdqr.linalg._factor.refine.products import (
+    bits_of_entries,
+    eps_of,
+    exact_product,
+    formed,
+)
 from mdqr.linalg._products.exact.plan import MOST_TERMS
 from mdqr.linalg._shared import tuning
 
@@ -36,6 +43,8 @@ _GAIN = 2.0**-12
 _ENOUGH = 2.0
 # So many times as many rows as columns without wider numbers: bounds rarely serve others.
 _TALL = 8
+# With fewer limbs products of short entries do not fit these.
+_SHORT = 4
 # The most of ``norm(S)``; the bound above ends there.
 _MOST_LEFT = 0.25
 
@@ -67,15 +76,22 @@ def factor(
     -------
     Block or None
         R with a positive diagonal, ``norm(a_j - Q r_j) <= 20 n eps norm(a_j)`` for an orthonormal
-        Q; None where that cannot be shown, as beyond a condition of 1e6, or 30 in od.
+        Q; None where that cannot be shown, as beyond a condition of 1e6, or 30 in od for entries
+        of many bits.
     """
     (m, n), wide = map(int, a.shape[-2:]), wide_kind(kind)
-    if wide == kind and not _TALL * n <= m <= MOST_TERMS:
-        return None
-    more: dict[str, Any] = {"kind": wide, "conj_a": True, "shape": "gram"}
+    more: dict[str, Any] = {"conj_a": True, "shape": "gram"}
+    turned = a.swapaxes(-1, -2)
+    if kind.limbs >= _SHORT and m <= MOST_TERMS:
+        found = exact_product(backend, turned, a, kind=kind, **more)
+        if found is not None:
+            known = factor_of(backend, found, kind=kind, is_exact=True, report=report)
+            return None if known is None else known.r
     if wide == kind:
+        if not _TALL * n <= m <= MOST_TERMS:
+            return None
         more["bits"] = bits_of_entries(kind)
-    found = formed(backend, a.swapaxes(-1, -2), a, **more)
+    found = formed(backend, turned, a, kind=wide, **more)
     if found is None:
         return None
     runs = -(-m // MOST_TERMS)
@@ -89,16 +105,25 @@ def wide_kind(kind: Kind) -> Kind:
 
 
 def factor_of(
-    backend: Backend, gram: Block, *, kind: Kind, runs: int = 1, report: Reporter | None = None
+    backend: Backend,
+    gram: Block,
+    *,
+    kind: Kind,
+    runs: int = 1,
+    is_exact: bool = False,
+    report: Reporter | None = None,
 ) -> Factor | None:
     """Return R from the upper part of the Gram matrix, formed in so many runs; see `factor`.
 
-    A matrix of no more limbs than R has been formed in one run, of the bits of `bits_of_entries`.
+    A matrix of no more limbs than R has been formed in one run, of the bits of `bits_of_entries`,
+    or has no errors.
     """
-    n, eps, wide = int(gram.shape[-1]), eps_of(kind), wide_kind(kind)
+    n, eps, wide = int(gram.shape[-1]), eps_of(kind), kind if is_exact else wide_kind(kind)
     with np.errstate(all="ignore"):
         r, sweeps = _start(backend, gram, wide, runs, at_once=wide == kind)
         enough = _ENOUGH * eps
+        if is_exact:
+            return _exactly(sweeps, r, kind, report)
         if wide == kind:
             sweeps.count_entries()
             enough = n * eps
@@ -118,9 +143,36 @@ def factor_of(
             (r,) = sweeps.corrected((r,), found.changes)
     if best is None or not before <= min(BOUND * n * eps, _MOST_LEFT):
         return None
+    return _rounded(backend, best, before, kind)
+
+
+def _exactly(sweeps: Sweeps, r: Block, kind: Kind, report: Reporter | None) -> Factor | None:
+    """Return `factor_of` for an exact Gram matrix of no more limbs than R has.
+
+    R with a change of float64 counts, before its rounding: that loses the square of the condition.
+    """
+    sweeps.take_exactly()
+    n, eps, before = sweeps.order, eps_of(kind), inf
+    most = min(BOUND * n * eps, _MOST_LEFT)
+    for done in range(1, _MOST_SWEEPS + 1):
+        found = sweeps.changed(r)
+        now = left = _UP * (sweeps.bound(found) + eps)
+        if not left <= n * eps:
+            (r,) = sweeps.corrected((r,), found.changes)
+            left = _UP * (sweeps.bound_behind(found) + eps)
+        is_last = not now <= _GAIN * before or left <= most
+        if report is not None:
+            report("refine", done, done if is_last else None)
+        if is_last:
+            break
+        before = now
+    return _rounded(sweeps.backend, r, left, kind) if left <= most else None
+
+
+def _rounded(backend: Backend, r: Block, left: float, kind: Kind) -> Factor:
     if kind.is_complex:
-        planes.diagonal(best)[1] = 0.0
-    return Factor(backend.unary("renormalize", best, kind=kind), before)
+        planes.diagonal(r)[1] = 0.0
+    return Factor(backend.unary("renormalize", r, kind=kind), left)
 
 
 def _start(

@@ -15,7 +15,7 @@ import numpy as np
 from mdqr._backend.blocks import to_native
 from mdqr._backend.exact import ExactProducts
 from mdqr._backend.protocol import Backend
-from mdqr._limbs import planes
+from mdqr._limbs import planes, scaling
 from mdqr._limbs.folds import is_all
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
@@ -37,7 +37,7 @@ _BEHIND = 16
 # Panels of products with triangles, and their least columns, in float64 and beyond.
 _PANELS, _COLUMNS = 4, (1024, 256)
 # Shapes of products with zeros below the diagonal, but for what lies in a panel.
-_UPPER = ("triangles", "cholesky")
+_UPPER = ("triangles", "cholesky", "upper")
 
 
 class Patterns(NamedTuple):
@@ -121,6 +121,44 @@ def formed(
         if not exact.multiply(cast(ExactProducts, backend), *parts, c=c, out=out, **options):
             return None
     return out
+
+
+def exact_product(
+    backend: Backend,
+    x: Block,
+    y: Block,
+    *,
+    kind: Kind,
+    conj_a: bool = False,
+    c: Block | None = None,
+    shape: Shape = "full",
+) -> Block | None:
+    """Return ``x y``, or ``c - x y`` with one rounding; None if limbs may not hold all of x y.
+
+    At most `MOST_TERMS` terms are summed.
+    """
+    terms = int(x.shape[-1]) * (1 + kind.is_complex)
+    out = _new(backend, kind, (int(x.shape[-2]), int(y.shape[-1])), shape)
+    options: dict[str, Any] = {"kind": kind, "conj_a": conj_a, "shape": shape, "c": c, "out": out}
+    options |= {"subtract": c is not None, "whole": True, "scaled": False}
+    bits = exact_bits(terms, kind)
+    return out if exact.multiply(cast(ExactProducts, backend), x, y, bits=bits, **options) else None
+
+
+def exact_bits(terms: int, kind: Kind) -> int:
+    """Return the bits of numbers of which limbs hold sums of so many products."""
+    return (LIMB * kind.limbs - terms.bit_length()) // 2
+
+
+def on_grid(backend: Backend, x: Block, bits: int, kind: Kind) -> Block:
+    """Return entries of columns near 1 rounded to so many bits below the largest of their column.
+
+    The result has the limbs of `x`.
+    """
+    xp = backend.xp
+    top = scaling.column_exponents(x, kind.is_complex)[..., None, :]
+    near = xp.ldexp(xp.rint(xp.ldexp(x, bits - top)), top - bits)
+    return backend.unary("renormalize", near, kind=kind)
 
 
 def unseen(
@@ -312,6 +350,9 @@ def square_of_norm(backend: Backend, x: Block, kind: Kind, out: Block) -> None:
     """Write the square of the Frobenius norm of the leading limbs to `out`, 0-d."""
     if kind.limbs > 1:
         x = x[:, 0] if kind.is_complex else x[0]
+    # Complex numbers are pairs of floats along an axis without gaps.
+    if x.dtype.kind == "c" and x.strides[-1] != x.itemsize:
+        x = x.swapaxes(-1, -2)
     backend.xp.square(x.view(np.float64)).sum(out=out)
 
 

@@ -58,14 +58,19 @@ def integer_lines(
 
 
 def scanned(backend: ExactProducts, pair: LinePair, is_complex: bool) -> tuple[LinePair, Block]:
-    """Return the powers of two of both operands' lines, and the words of `Extents`, unread."""
-    m, n = pair[0].shape[-2], pair[1].shape[-2]
+    """Return the powers of two of both operands' lines, and the words of `Extents`, unread.
+
+    Leading limbs determine the powers and the tops; limbs and spans are of these alone.
+    """
+    left, right = (planes.first_limbs(x, is_complex, 1) for x in pair)
+    m, n = left.shape[-2], right.shape[-2]
     memory = backend.xp.zeros(EXTENT_WORDS + m + n, dtype=np.int64)
     words, rows, columns = (
         memory[:EXTENT_WORDS], memory[EXTENT_WORDS : EXTENT_WORDS + m], memory[EXTENT_WORDS + m :]
     )  # fmt: skip
-    backend.exact_scan(pair, (None, None), (rows, columns), words, is_complex=is_complex)
-    return (rows, columns), words
+    powers = rows, columns
+    backend.exact_scan((left, right), (None, None), powers, words, is_complex=is_complex)
+    return powers, words
 
 
 class _Survey(NamedTuple):

@@ -15,8 +15,8 @@ _PANELS = 4  # of columns of an upper triangle, at most
 
 # All of a product; the upper part of a^H a, and of that of an upper triangle a; a product with an
 # upper triangle b; the upper part of one of upper triangles; all of a product of a lower and an
-# upper triangle.
-Shape = Literal["full", "gram", "cholesky", "triangular", "triangles", "factors"]
+# upper triangle, and its upper part.
+Shape = Literal["full", "gram", "cholesky", "triangular", "triangles", "factors", "upper"]
 
 
 # Gets the rows and columns of a part of a product, and what was formed of its lines.
@@ -107,7 +107,7 @@ def _parts(shape: Shape, row: slice, there: slice) -> list[tuple[slice, int | No
         return [(above, there.stop)]
     # Rows above the panel have no terms behind it, nor their own diagonals.
     before = slice(row.start, min(row.stop, there.start))
-    last = above.stop if shape == "cholesky" else row.stop
+    last = above.stop if shape in ("cholesky", "upper") else row.stop
     return [(before, before.stop), (slice(max(row.start, there.start), last), there.stop)]
 
 

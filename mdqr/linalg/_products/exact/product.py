@@ -131,9 +131,9 @@ def multiply(
     cut off could overflow. If `whole`, False also where any bit is cut off. The shape is "gram"
     where `b` is `a` transposed, "cholesky" where it is an upper triangle, too, "triangular" where
     `b` is an upper triangle, "triangles" where `a` is one too, and "factors" where `a` is a lower
-    one; of "gram", "cholesky" and "triangles" the part of `out` below the diagonal, some panels
-    aside, stays as it is. `report` hears how many columns are done. Rows of a "full" product are
-    shared with other `devices`, by their numbers.
+    one, or "upper" for the upper part of that; of "gram", "cholesky", "triangles" and "upper" the
+    part of `out` below the diagonal, some panels aside, stays as it is. `report` hears how many
+    columns are done. Rows of a "full" product are shared with other `devices`, by their numbers.
     """
     if devices and shape != "full":
         raise ValueError(f'devices share in products of the shape "full"; got {shown(shape)}')

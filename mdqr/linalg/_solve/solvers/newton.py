@@ -15,14 +15,14 @@ import numpy as np
 
 from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Backend
-from mdqr._limbs import planes
+from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS, Precision
-from mdqr.linalg._factor.refine.products import LIMB, cut, formed, unseen
+from mdqr.linalg._factor.refine.products import LIMB, cut, unseen
 from mdqr.linalg._inverse import split
 from mdqr.linalg._inverse.approximate_inverse import ApproximateInverse
 from mdqr.linalg._products.exact.product import is_within_range
-from mdqr.linalg._products.exact.residual import residual, whole_residual
+from mdqr.linalg._products.exact.residual import whole_residual
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import precision_for
@@ -37,8 +37,12 @@ from mdqr.linalg._solve.system import System
 _SQUARE, _BELOW, _SPARE = 40.0, 12.0, 8.0
 # By how many bits entries may be below the largest one.
 _SMALL = 20.0
+# Further bits of the last residual: its errors count for all entries of a column.
+_GIVEN = 16.0
 # Bits of products are multiples of this, so that few are recorded.
 _BITS = 8
+# More limbs take more time than a product of twice the terms.
+_LONG = 8
 # With fewer bits of a step the ladder takes less time.
 _LEAST_GAIN = 20.0
 
@@ -80,7 +84,7 @@ def solve(problem: Problem) -> Answer | None:
     whole, bound, relative, kept, size, *words = system.backend.recorded(
         key, (*operands, system.powers, start.powers), work
     )
-    served, *seen = system.checks.settle(kept, *words)
+    served, *seen = system.checks.settle(kept, *words, *found.words)
     if not served.all() or not all(map(is_within_range, seen)):
         return None
     r = system.backend.xp.zeros_like(start.b)
@@ -91,9 +95,13 @@ def solve(problem: Problem) -> Answer | None:
 
 
 class _Form(NamedTuple):
-    """The kind of a correction, and the bits of its product and of its residual."""
+    """The kind of a correction, and the bits of its residual, its product and the last residual.
+
+    A residual of 0 bits is rounded, as if in twice the limbs.
+    """
 
     kind: Kind
+    given: int
     first: int
     rest: int
 
@@ -101,41 +109,69 @@ class _Form(NamedTuple):
 class _Found(NamedTuple):
     """An approximation, its residual, the form of its correction, and the sizes of steps.
 
-    The residual has the limbs of the correction.
+    The residual has the limbs of the correction. `words` are read by `is_within_range`.
     """
 
     x: Block
     f: Block
     form: _Form
     sizes: list[Block]
+    words: list[Block]
 
 
 def _found(refinement: Refinement) -> _Found | None:
-    """Return an approximation with a residual as if in twice the limbs; None beyond integers."""
+    """Return an approximation with its residual; None beyond integers."""
     system, gain = refinement.system, refinement.inverse.gain
     backend, kind, growth = system.backend, system.kind, log2(refinement.growth)
     bits = -log2(precision_for(kind.limbs).eps) + _BELOW
     # The right-hand side is half of the identity.
     x, known = 0.5 * refinement.inverse.x, gain
-    sizes = [largest(refinement.size(x))]
+    sizes, words = [largest(refinement.size(x))], list[Block]()
     while _cubed(known) + gain < bits:
-        step = _step(refinement, x, known, _cubed(known), growth)
+        step = _step(refinement, x, known, _cubed(known), growth, words)
         if step is None:
             return None
         x, known = backend.binary("add", x, step, kind=kind), _cubed(known)
         # Limbs that are wrong would only make integers longer.
         x = cut(x, kind.is_complex, min(kind.limbs, ceil((known + _SPARE) / LIMB)))
         sizes.append(largest(refinement.size(step)))
-    wanted = bits - known + growth
-    low_kind = _kind_of(wanted + _SMALL, kind._replace(limbs=PRECISIONS[-1].limbs))
-    # What rounds here is as far below entries of the inverse as all of their other errors.
-    f = whole_residual(backend, refinement.b, system.a, x, kind=max(kind, low_kind))
+    # The bits of a step count the terms of sums. A step follows the first product.
+    wanted = bits - known + growth + _SMALL
+    low_kind = _kind_of(wanted, kind._replace(limbs=PRECISIONS[-1].limbs))
+    most = bits + growth + _SMALL + _GIVEN
+    f = _residual(refinement, x, most, max(kind, low_kind), words)
     if f is None:
         return None
-    # The bits of a step count the terms of sums. A step follows the first product.
-    rest = wanted + _SMALL
-    form = _Form(low_kind, *(_BITS * ceil(each / _BITS) for each in (rest - gain, rest)))
-    return _Found(x, planes.first_limbs(f, kind.is_complex, low_kind.limbs), form, sizes)
+    form = _Form(low_kind, f.bits, _rounded(wanted - gain), _rounded(wanted))
+    return _Found(x, planes.first_limbs(f.e, kind.is_complex, low_kind.limbs), form, sizes, words)
+
+
+class _Residual(NamedTuple):
+    """A residual of so many bits, or rounded; see `_Form`."""
+
+    e: Block
+    bits: int
+
+
+def _residual(
+    refinement: Refinement, x: Block, bits: float, kind: Kind, words: list[Block]
+) -> _Residual | None:
+    """Return ``b - A x`` to so many bits below 1, or where no precision has them in a kind.
+
+    That is as if in twice the limbs, and rounded; None where bits would be cut off.
+    """
+    backend, a, b = refinement.system.backend, refinement.system.a, refinement.b
+    high, count = _kind_of(bits, kind._replace(limbs=max(kind.limbs, _LONG))), _rounded(bits)
+    if -log2(precision_for(high.limbs).eps) < bits:
+        e = whole_residual(backend, b, a, x, kind=kind)
+        return None if e is None else _Residual(e, 0)
+    e, seen = unseen(backend, a, x, c=b, kind=high, bits=count)
+    words.append(seen)
+    return _Residual(e, count)
+
+
+def _rounded(bits: float) -> int:
+    return _BITS * ceil(bits / _BITS)
 
 
 def _corrected(
@@ -182,16 +218,19 @@ def _bounded(
     `rest` is ``f - A low`` as `unseen` has it, f a rounded residual cut to as many limbs.
     """
     size, size_of_low = refinement.size, refinement.size(low)
-    own = precision_for(form.kind.limbs).eps
+    own, most = precision_for(form.kind.limbs).eps, partial(scaling.largest, axis=-2, empty=0.0)
     # The bits that `unseen` cuts off; f is rounded, and cut, the product and the rest are rounded.
-    rows_of_a = refinement.a_size.max(axis=-1, keepdims=True)
-    columns = size_of_low.max(axis=-2, keepdims=True)
-    error = (8.0 * 2.0**-form.rest) * rows_of_a * columns + LEAST
-    error = error + (4.0 * own) * (size(f) + size(rest))
-    dx, error = refinement.inverse.correction(rest, error)
+    size_of_x = size(x)
+    largest_of_a = scaling.largest(refinement.a_size, None, 0.0)
+    error = (8.0 * 2.0**-form.rest) * largest_of_a * most(size_of_low) + LEAST
+    error = error + (4.0 * own) * (most(size(f)) + most(size(rest)))
+    if form.given:
+        # Of a product near 1 in magnitude, and of the residual, roundings are fewer bits behind.
+        error = error + 2.0**-form.given * (8.0 * largest_of_a * most(size_of_x) + 4.0)
+    dx, error = refinement.inverse.correction_by_columns(rest, error[..., None, :])
     # Of the sum, and of its rounding when x is rounded.
     error = error + 3.0 * own * (size_of_low + size(dx))
-    correction = Correction(refinement, form.kind.limbs, size(x), f, error, None, low, error)
+    correction = Correction(refinement, form.kind.limbs, size_of_x, f, error, None, low, error)
     return dx, error, correction.is_enough()
 
 
@@ -207,17 +246,25 @@ def _kind_of(bits: float, most: Kind) -> Kind:
 
 
 def _step(
-    refinement: Refinement, x: Block, known: float, wanted: float, growth: float
+    refinement: Refinement,
+    x: Block,
+    known: float,
+    wanted: float,
+    growth: float,
+    words: list[Block],
 ) -> Block | None:
-    """Return the change of x, known to so many bits, that leads to others."""
-    kind = _kind_of(wanted - known + growth + _SPARE, refinement.system.kind)
-    e = residual(refinement.system.backend, refinement.b, refinement.system.a, x, kind=kind)
-    return _change(refinement.system.backend, x, e, kind)
+    """Return the change of x, known to so many bits, that leads to others.
 
-
-def _change(backend: Backend, x: Block, e: Block, kind: Kind) -> Block | None:
-    """Return ``x (2 E + (2 E)^2)`` in the limbs of a kind, for x near half of an inverse."""
-    return formed(backend, x, _squared(backend, e, kind), kind=kind)
+    It is ``x (2 E + (2 E)^2)``, for x near half of an inverse.
+    """
+    backend, spare = refinement.system.backend, growth + _SPARE
+    kind = _kind_of(wanted - known + spare, refinement.system.kind)
+    rest = _residual(refinement, x, wanted + spare, kind, words)
+    if rest is None:
+        return None
+    change, seen = unseen(backend, x, _squared(backend, rest.e, kind), kind=kind)
+    words.append(seen)
+    return change
 
 
 def _squared(backend: Backend, e: Block, kind: Kind) -> Block:

@@ -94,10 +94,7 @@ class Start(NamedTuple):
 def started(problem: Problem) -> Start | None:
     """Return an inverse of float64; None where it does not leave little."""
     system = problem.system
-    first = system.float_inverse
-    if first is None:
-        return None
-    x = from_native(system.backend.xp, first, system.kind.is_complex)
+    x = from_native(system.backend.xp, system.float_inverse, system.kind.is_complex)
     found = _measured_start(problem, x, improves=False)
     if system.is_square or (found is not None and found.inverse.gain >= _ENOUGH):
         return found
