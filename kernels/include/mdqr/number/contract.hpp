@@ -150,10 +150,10 @@ template <class T> MDQR_FN mask_t<T> hides_exponent(T leading) {
 }
 
 template <int N> MDQR_COLD md<double, N> mul_slow(const md<double, N>& x, const md<double, N>& y) {
-    const double leading = one_prod(x.limb[0], y.limb[0]);
-    if (!is_finite(x.limb[0]) || !is_finite(y.limb[0]))
-        return from_double<double, N>(leading);
-    const factor_powers e = powers_of_factors<N>(exponent(x.limb[0]), exponent(y.limb[0]));
+    const double a = x.limb[0], b = y.limb[0];
+    if (!is_finite(a) || !is_finite(b) || a == 0.0 || b == 0.0)
+        return from_double<double, N>(one_prod(a, b));
+    const factor_powers e = powers_of_factors<N>(exponent(a), exponent(b));
     return scale_result(mul_network(scale_operand(x, e.x), scale_operand(y, e.y)), e.x + e.y);
 }
 
