@@ -262,7 +262,7 @@ def exact_slogdet(a):
 
 
 @given(
-    st.sampled_from(PRECISIONS),
+    st.sampled_from([p for p in PRECISIONS if p.limbs <= 8]),
     st.lists(st.integers(-440, 440), min_size=2, max_size=5),
     st.integers(0, 2**32 - 1),
 )

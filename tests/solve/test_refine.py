@@ -252,11 +252,11 @@ def test_inverses_of_several_limbs_serve(shape, dtype, rng):
 @pytest.mark.parametrize("shape", [(8, 8), (20, 8), (70, 70), (80, 70)])
 def test_each_matrix_of_a_batch_takes_its_own_way(shape, rng):
     """A system comes out as it does alone, and says so."""
-    conds = (1e2, 1e60, 1e14, 1e3, 1e20)
-    a = mdqr.stack([cases.random(*shape, mdqr.od, float, rng, cond=c) for c in conds])
-    b = cases.random(shape[0], 2, mdqr.od, float, rng)
+    conds = (1e2, 1e120, 1e14, 1e3, 1e20)
+    a = mdqr.stack([cases.random(*shape, PRECISIONS[-1], float, rng, cond=c) for c in conds])
+    b = cases.random(shape[0], 2, PRECISIONS[-1], float, rng)
     found = lstsq(a, b, max_condition=np.inf)
-    ways = ["householder" if cond == 1e60 else "refine" for cond in conds]
+    ways = ["householder" if cond == 1e120 else "refine" for cond in conds]
     assert found.info.method.tolist() == ways
     assert found.info.bound_kind.tolist() == [
         "proven" if way == "refine" else "estimated" for way in ways
@@ -268,7 +268,7 @@ def test_each_matrix_of_a_batch_takes_its_own_way(shape, rng):
         assert_close(found.x[i], alone.x, ulps=1)
         assert_close(found.residuals[i], alone.residuals, ulps=64 * shape[0])
         np.testing.assert_allclose(found.info.condition[i], alone.info.condition, rtol=1e-2)
-        assert (found.info.digits[i] == mdqr.od.digits).all()
+        assert (found.info.digits[i] == PRECISIONS[-1].digits).all()
     if shape[0] == shape[1]:
         assert_close(solve(a, b), found.x, ulps=1)
     assert "householder" in repr(found.info)
@@ -284,8 +284,8 @@ def test_the_place_of_a_singular_matrix_in_a_batch(rng):
 @pytest.mark.parametrize("shape", [(7, 7), (10, 6)])
 def test_who_asks_for_proofs_gets_inverses_of_all_limbs(shape, rng):
     """Householder QR would be cheaper: "auto" takes that."""
-    a = cases.random(*shape, mdqr.od, float, rng, cond=1e50)
-    b = cases.random(shape[0], 1, mdqr.od, float, rng)
+    a = cases.random(*shape, PRECISIONS[-1], float, rng, cond=1e100)
+    b = cases.random(shape[0], 1, PRECISIONS[-1], float, rng)
     assert lstsq(a, b, max_condition=np.inf).info.method == "householder"
     fit = lstsq(a, b, max_condition=np.inf, verified=True)
     assert fit.info.bound_kind == "proven"
@@ -335,9 +335,10 @@ def test_batches_of_two_axes_take_several_ways(progress, rng):
 
 def test_one_impossible_matrix_leaves_the_others_proven(rng):
     """Once all went to Householder QR: the largest condition decided for the whole batch."""
-    easy = [cases.random(90, 70, mdqr.od, float, rng) for _ in range(3)]
-    hard = cases.random(90, 70, mdqr.od, float, rng, cond=1e70)
-    b = cases.random(90, 1, mdqr.od, float, rng)
+    # Of the highest precision: there is no next one.
+    easy = [cases.random(90, 70, PRECISIONS[-1], float, rng) for _ in range(3)]
+    hard = cases.random(90, 70, PRECISIONS[-1], float, rng, cond=1e140)
+    b = cases.random(90, 1, PRECISIONS[-1], float, rng)
     found = lstsq(mdqr.stack([easy[0], hard, *easy[1:]]), b, max_condition=np.inf)
     assert found.info.method.tolist() == ["refine", "householder", "refine", "refine"]
 
