@@ -251,7 +251,7 @@ from mdqr._io.loadtxt import loadtxt
 from mdqr._io.matrix_market import mmread, mmwrite
 from mdqr._io.savetxt import savetxt
 from mdqr._io.touchstone import TouchstoneData, read_touchstone
-from mdqr._precision import Precision, d, dd, od, precision_for_digits, qd
+from mdqr._precision import Precision, d, dd, hd, od, precision_for_digits, qd
 
 # NumPy has these under two names.
 acos, acosh, asin, asinh, atan, atan2, atanh = (
@@ -309,6 +309,7 @@ __all__ += ["vander", "var", "vdot", "vecdot", "vsplit", "vstack", "where", "zer
 __all__ += [
     "d",
     "dd",
+    "hd",
     "od",
     "qd",
 ]

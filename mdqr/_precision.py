@@ -22,7 +22,7 @@ _GUARD_BITS = 64
 MOST_OF_FUNCTIONS = 8
 
 # As checkers of types know them; other text is converted by ``Precision(text)``.
-PrecisionName: TypeAlias = Literal["d", "dd", "qd", "od"]
+PrecisionName: TypeAlias = Literal["d", "dd", "qd", "od", "hd"]
 
 
 def eps_bits(limbs: int) -> int:
@@ -56,9 +56,9 @@ def _tiny_exponent(limbs: int) -> int:
 class Precision:
     """A precision: values are unevaluated sums of `limbs` doubles.
 
-    There is one object for each precision: `mdqr.d`, `mdqr.dd`, `mdqr.qd` and `mdqr.od`. They are
-    immutable, hashable, ordered by the number of limbs, and pickled by name. Calling one converts:
-    ``mdqr.qd(x)`` is ``mdqr.array(x, precision=mdqr.qd)``.
+    There is one object for each precision: `mdqr.d`, `mdqr.dd`, `mdqr.qd`, `mdqr.od` and
+    `mdqr.hd`. They are immutable, hashable, ordered by the number of limbs, and pickled by name.
+    Calling one converts: ``mdqr.qd(x)`` is ``mdqr.array(x, precision=mdqr.qd)``.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Precision:
     Attributes
     ----------
     name : str
-        "d", "dd", "qd" or "od".
+        "d", "dd", "qd", "od" or "hd".
     limbs : int
         Number of doubles of a value.
     bits : int
@@ -206,8 +206,9 @@ d: Final = Precision._make("d", 1)
 dd: Final = Precision._make("dd", 2)
 qd: Final = Precision._make("qd", 4)
 od: Final = Precision._make("od", 8)
+hd: Final = Precision._make("hd", 16)
 
-PRECISIONS: Final[tuple[Precision, ...]] = (d, dd, qd, od)
+PRECISIONS: Final[tuple[Precision, ...]] = (d, dd, qd, od, hd)
 
 _BY_NAME = {precision.name: precision for precision in PRECISIONS}
 _BY_LIMBS = {precision.limbs: precision for precision in PRECISIONS}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from mdqr._cli import main
-from mdqr._precision import PRECISIONS
+from mdqr._precision import MOST_OF_FUNCTIONS, PRECISIONS, Precision
 
 # Arrays of 128 values (support/elementwise_cases.py): at least 2,000 in every run, padding aside.
 settings.register_profile(
@@ -30,6 +30,19 @@ settings.register_profile(
     derandomize=False,
 )
 settings.load_profile("default")
+
+
+# The precisions of which a usual run has one test in so many.
+_SAMPLED, _ONE_IN = [p for p in PRECISIONS if p.limbs > MOST_OF_FUNCTIONS], 40
+
+
+def pytest_itemcollected(item):
+    """Mark what is beyond the sample of a precision whose operations take long."""
+    given = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    long = [each for p in _SAMPLED for each in (p, p.name)]
+    is_long = any(isinstance(x, Precision | str) and x in long for x in given)
+    if is_long and zlib.crc32(item.nodeid.encode()) % _ONE_IN:
+        item.add_marker("hexa")
 
 
 def pytest_configure(config):

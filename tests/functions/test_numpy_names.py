@@ -74,7 +74,7 @@ def test_complex_values_are_in_lexicographic_order():
 
 
 def test_angles(multiple):
-    with mpmath.workdps(200):
+    with mpmath.workdps(300):
         for x in ("33.3", "-720", "1e-300"):
             a = mdqr.array(x, precision=multiple)
             value = mpmath.mpf(exact(a).item().numerator) / exact(a).item().denominator
@@ -94,7 +94,7 @@ def test_angles(multiple):
 
 
 def test_logarithmic_spacing(multiple):
-    with mpmath.workdps(200):
+    with mpmath.workdps(300):
         got = mdqr.logspace("-0.3", 2, 7, base=3, precision=multiple)
         start = mdqr.array("-0.3", precision=multiple.next)
         low = mpmath.mpf(exact(start).item().numerator) / exact(start).item().denominator
@@ -206,7 +206,7 @@ def test_correlation_coefficients(multiple, rng):
     rows = [rationals(row) for row in a]
     means = [sum(row) / 10 for row in rows]
     far = [[x - m for x in row] for row, m in zip(rows, means, strict=True)]
-    with mpmath.workdps(200):
+    with mpmath.workdps(300):
         for i in range(3):
             for j in range(3):
                 top, left, right = (

@@ -28,6 +28,7 @@ class Call(NamedTuple):
 
 
 _LISTS = ("c", "term", "left", "right")
+_FUNCTIONS = ("arctan2", "logaddexp", "power")  # of up to 8 limbs
 
 
 def calls(limbs, is_complex):
@@ -45,8 +46,9 @@ def calls(limbs, is_complex):
     for op in ("sqrt", "square", "reciprocal"):
         yield Call("unary", (op,), whole, field)
     yield Call("unary", ("renormalize",), whole, field, any_limbs=("x",))
+    left_out = {*(REAL_ONLY if is_complex else ()), *(_FUNCTIONS if limbs > 8 else ())}
     for op in BINARY:
-        if not (is_complex and op in REAL_ONLY):
+        if op not in left_out:
             yield Call("binary", (op,), {**whole, "y": y}, field)
     rows = {"out": block(5), "x": x}
     for op in REDUCTIONS:

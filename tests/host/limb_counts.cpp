@@ -157,6 +157,10 @@ int main() {
             line("loose", rest, y, mdqr::mul_fast(rest, y));
             line("loose", twice, rest, mdqr::mul_fast(twice, rest));
         }
+        // Subnormal numbers, times so much that no bit of the product is lost.
+        const real least = mdqr::from_double<double, N>(std::ldexp(1.0 + i, -1074));
+        const real huge = draw(1010, i % 2);
+        line("mul", least, huge, mdqr::mul(least, huge));
         cut(p);
         cut(draw(-1 - 20 * i, i % 2));
         line("inverse", p, mdqr::inverse_of(p));

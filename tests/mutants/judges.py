@@ -92,6 +92,7 @@ class Tests:
         """Yield 1 if one of them fails, else -1."""
         parameters = f"[{self.parameters.format(precision)}]" if self.parameters else ""
         options = ["-q", "-x", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        options += ["-m", "not long and not kernels"]  # any precision
         with redirect_stdout(StringIO()):
             code = pytest.main([*options, f"{ROOT}/{self.node}{parameters}"])
         if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):

@@ -18,6 +18,8 @@ BITS = 10
 SHRUNK = 2.0**-BITS
 # The eps of od is 2**8 times what its products err by, that of d twice: bounds in eps are looser.
 NOT_OD = ("d", "dd", "qd")
+# That of hd is 2**19 times that.
+NOT_HD = ("d", "dd", "qd", "od")
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from mutants.registry import CLOSE, COVERED
 
 # Judges compare logarithms to base 2 of numbers of thousands of bits in float64.
 _EQUAL = 1e-9
-_QUICK = ("dd", "d", "qd", "od")
+_QUICK = ("dd", "d", "qd", "od", "hd")
 
 
 class Outcome(NamedTuple):

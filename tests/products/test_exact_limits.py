@@ -68,8 +68,9 @@ def test_what_is_cut_does_not_overflow(precision, dtype, rng):
     a, b = (full((2, 2), precision, dtype, rng).copy() for _ in range(2))
     a[1, 0] = b[0, 0] = b[1, 1] = 0
     a[0, 0], b[1, 0] = by_powers(a[0, 0], 900), by_powers(b[1, 0], 900)
-    with pytest.raises(mdqr.linalg.LinAlgError, match="errors as integers cannot overflow"):
-        matmul(a, b, method="exact")
+    if precision.limbs <= 8:  # of more, integers are long enough
+        with pytest.raises(mdqr.linalg.LinAlgError, match="errors as integers cannot overflow"):
+            matmul(a, b, method="exact")
     kind = Kind(precision.limbs, dtype is complex)
     found = product.product(HOST, a._block, b._block, kind=kind, all_bits=False)
     assert_same_bits(a._like(found), matmul(a, b, method="direct"))

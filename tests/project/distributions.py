@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-MOST_BYTES = {"wheel": 7_000_000, "sdist": 5_000_000}  # seen: 4.9 and 3.2 million
+MOST_BYTES = {"wheel": 8_000_000, "sdist": 5_000_000}  # seen: 7.5 and 3.2 million
 
 
 def is_ignored(path: Path, lines: list[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 
 import linalg_cases as cases
@@ -214,7 +215,11 @@ def test_weights_and_entries_of_far_sizes(multiple, rng):
     weights = np.arange(1.0, 7.0)
     wanted = lstsq(a, b, rtol=1e-10, weights=weights)
     for of_a, of_weights in ((-700, -1000), (600, 1000), (-900, 1000), (-1000, 0)):
-        found = lstsq(a * 2.0**of_a, b, rtol=1e-10, weights=weights * 2.0**of_weights)
+        # Of more limbs the last ones of factors underflow: bounds tell, and so does a warning.
+        with warnings.catch_warnings():
+            if multiple.limbs > 8:
+                warnings.simplefilter("ignore", mdqr.PrecisionWarning)
+            found = lstsq(a * 2.0**of_a, b, rtol=1e-10, weights=weights * 2.0**of_weights)
         assert found.rank == wanted.rank == 2
         half = 2.0 ** (of_a // 2)
         error = abs(found.x * half * half - wanted.x).to_numpy()

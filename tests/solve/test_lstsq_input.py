@@ -135,7 +135,7 @@ def test_warnings_point_at_the_caller(function):
         ({"weights": np.ones(2)}, r"weights must have shape \(3,\); got \(2,\)"),
         ({"weights": 1j * np.ones(3)}, "weights must be real"),
         ({"method": "svd"}, 'method must be "auto", "householder" or "refine"; got \'svd\''),
-        ({"precision": "hd"}, "precision must be one of"),
+        ({"precision": "xd"}, "precision must be one of"),
     ],
 )
 def test_bad_options(options, message):

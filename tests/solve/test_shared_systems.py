@@ -8,6 +8,7 @@ import pytest
 
 import mdqr
 from mdqr._limbs.planes import Kind
+from mdqr._precision import PRECISIONS
 from mdqr.linalg import solve
 from mdqr.linalg._solve.solvers import shared
 
@@ -17,7 +18,8 @@ TWO = ["cpu", "cpu"]
 def problem(precision, dtype, rng, *, n=23, k=2, cond=1e4):
     """Return a system of scaled rows and columns, and sides."""
     a = cases.random(n, n, precision, dtype, rng, cond=cond)
-    scale = 2.0 ** rng.integers(-200, 200, (2, n))
+    far = min(200, cases.room(precision) // 3)
+    scale = 2.0 ** rng.integers(-far, far, (2, n))
     b = mdqr.random.normal((n, k), precision=precision, dtype=dtype, rng=rng)
     return a * scale[0] * scale[1][:, None], b * scale[1][:, None]
 
@@ -68,10 +70,11 @@ def test_vectors_by_rows(multiple, dtype, rng):
     x = mdqr.random.normal(b.shape, precision=multiple, dtype=dtype, rng=rng)
     matrix = shared.SharedMatrix(a._block, kind, shared.places_of(["cpu"] * 4))
     found = mdqr.MDArray._wrap(matrix.less(b._block, x._block, kind), multiple, field)
-    wide = [y.astype(precision=mdqr.od) for y in (a, b, x, found)]
+    wide = [y.astype(precision=PRECISIONS[-1]) for y in (a, b, x, found)]
     error = abs((wide[3] - (wide[1] - wide[0] @ wide[2])).to_numpy())
     sizes = abs(b.to_numpy()) + abs(a.to_numpy()) @ abs(x.to_numpy())
-    assert (error <= 50 * multiple.eps * sizes).all()
+    # Twice, where the exact one is no better.
+    assert (error <= 100 * multiple.eps * sizes).all()
     sums = matrix.sums(abs(x.to_numpy()))
     np.testing.assert_allclose(sums, abs(a.to_numpy()) @ abs(x.to_numpy()), rtol=1e-13)
 

@@ -26,11 +26,20 @@ def auto(a, b, kind):
 
 
 def within_auto_bound(a, b, found):
-    """``abs(error) <= 2 eps (abs(a) @ abs(b))`` in every entry, parts of complex ones."""
+    """``abs(error) <= 2 eps (abs(a) @ abs(b))`` in every entry, parts of complex ones.
+
+    And what each limb may lose below the range.
+    """
     x, y = cases.Exact.of(a), cases.Exact.of(b)
     error = (cases.Exact.of(found) - x @ y).moduli()
     factor = (3 if found.is_complex else 2) * Fraction(found.precision.eps)
-    return error.within(factor, x.moduli() @ y.moduli())
+    return error.within(factor, x.moduli() @ y.moduli() + flushed(found.shape, found.precision))
+
+
+def flushed(shape, precision, power=1):
+    """What limbs may lose below the range, in units of a power of eps."""
+    unit = int(precision.limbs / Fraction(precision.eps) ** power)
+    return cases.Exact(np.full(shape, unit, dtype=object), None, 1074)
 
 
 def full(shape, precision, dtype, rng):

@@ -35,6 +35,11 @@ __all__ = [
 ]
 
 
+def room(precision):
+    """Return how many powers of two below 1 all limbs of a number are normal doubles."""
+    return 1022 - 54 * precision.limbs
+
+
 def random(m, n, precision, dtype, rng, cond=100):
     """A matrix with full limbs and a condition that the precision can carry."""
     return matrix("random", m, n, cond=cond, precision=precision, dtype=dtype, rng=rng)

@@ -17,9 +17,11 @@
 #include "module/path_tables.hpp"
 #undef MDQR_LEVEL
 #define MDQR_LEVEL v4
+#define MDQR_WIDE_LEVEL v3
 #include "module/exact_entries.hpp"
 #include "module/level_entries.hpp"
 #include "module/path_tables.hpp"
+#undef MDQR_WIDE_LEVEL
 #undef MDQR_LEVEL
 #define MDQR_LEVEL v4_vnni
 #include "module/exact_entries.hpp"

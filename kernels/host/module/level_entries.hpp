@@ -1,5 +1,7 @@
 // The table of the entry points of one CPU level, for every limb count. Included once per level
-// with MDQR_LEVEL defined, so there is no include guard.
+// with MDQR_LEVEL defined, so there is no include guard. Where MDQR_WIDE_LEVEL is defined, too,
+// numbers of more than 8 limbs have that level's entries: long code, compiled once
+// (kernels/CMakeLists.txt).
 #include "module/entries.hpp"
 
 namespace mdqr {
@@ -32,8 +34,20 @@ template <int N> constexpr mdqr_host::entry_table entries_of() {
     return t;
 }
 
+template <int N> constexpr mdqr_host::entry_table entries_or_wide() {
+#if defined(MDQR_WIDE_LEVEL)
+    if constexpr (N > 8) {
+        mdqr_host::entry_table t = MDQR_WIDE_LEVEL::entries_of<N>();
+        t.solve_small = mdqr_solve_small; // of any limb count
+        t.lstsq_small = mdqr_lstsq_small;
+        return t;
+    } else
+#endif
+        return entries_of<N>();
+}
+
 inline constexpr mdqr_host::entry_table tables[] = {
-#define MDQR_LIMB_COUNT(n) entries_of<n>(),
+#define MDQR_LIMB_COUNT(n) entries_or_wide<n>(),
 #include "mdqr/limb_counts.def"
 };
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import mdqr
+from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays
 
 
@@ -173,8 +174,9 @@ def test_joining_is_numpys_on_every_plane(data, multiple, dtype):
 
 def test_joining_promotes_and_checks(multiple):
     a = mdqr.ones((2, 3), precision=multiple)
-    got = mdqr.concatenate([a, np.ones((1, 3)) * 1j, mdqr.zeros((1, 3), precision=mdqr.od)])
-    assert (got.precision, got.is_complex, got.shape) == (mdqr.od, True, (4, 3))
+    highest = PRECISIONS[-1]
+    got = mdqr.concatenate([a, np.ones((1, 3)) * 1j, mdqr.zeros((1, 3), precision=highest)])
+    assert (got.precision, got.is_complex, got.shape) == (highest, True, (4, 3))
     assert mdqr.stack([a, [[1, 2, 3]] * 2]).shape == (2, 2, 3)
     assert mdqr.stack(a).shape == (2, 3)
     with pytest.raises(ValueError, match=r"as many axes each; got the shapes \(2, 3\), \(2,\)"):

@@ -202,7 +202,7 @@ def test_where_broadcasts_promotes_and_takes_any_condition(precision):
     a = mdqr.array([1, 0, 2], precision=precision)
     got = mdqr.where(a, [[1j], [2.0]], a)
     np.testing.assert_array_equal(got.to_numpy(), [[1j, 0, 1j], [2, 0, 2]])
-    assert mdqr.where(True, a, mdqr.od(0)).precision is mdqr.od
+    assert mdqr.where(True, a, PRECISIONS[-1](0)).precision is PRECISIONS[-1]
     with pytest.raises(ValueError, match=r"\(2,\), \(3,\) do not broadcast"):
         mdqr.where([True, False], a, 0)
     with pytest.raises(TypeError, match="no operand is an MDArray"):

@@ -16,7 +16,7 @@ from benchmarks.common.elementary import (
     errors,
     place,
 )
-from mdqr._precision import PRECISIONS
+from mdqr._precision import MOST_OF_FUNCTIONS, PRECISIONS
 from mdqr.testing import arrays, assert_same_bits
 
 VALUES = 18  # an array: 500 values of each precision in every run
@@ -25,6 +25,23 @@ MANY = 250  # 50,000 of each in the long profile
 BINARY = [name for name in FUNCTIONS if len(FUNCTIONS[name].regions[0]) == 2]
 REAL = [name for name in FUNCTIONS if name not in BINARY]
 COMPLEX = [name for name in REAL if FUNCTIONS[name].complex]
+
+
+WIDE = [p for p in PRECISIONS if p.limbs > MOST_OF_FUNCTIONS]
+
+
+@pytest.fixture(scope="session", params=[p for p in PRECISIONS if p not in WIDE], ids=str)
+def precision(request):
+    """The precisions that have elementary functions."""
+    return request.param
+
+
+@pytest.mark.parametrize("wide", WIDE, ids=str)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_precisions_without_elementary_functions_say_so(wide, name):
+    x = [mdqr.ones(2, precision=wide)] * len(FUNCTIONS[name].regions[0])
+    with pytest.raises(TypeError, match=rf"{name} is not for {wide}, .* take x.astype\(mdqr.od\)"):
+        getattr(mdqr, name)(*x)
 
 
 def operands(draw, name, precision, count, dtype=float):

@@ -42,6 +42,10 @@ def _arguments(rng, precision, name):
 
 @pytest.mark.parametrize("name", EXACT)
 def test_errors_are_below_the_bounds(name, multiple, rng):
+    if (name, multiple) == ("log_ndtr", mdqr.hd):
+        with pytest.raises(TypeError, match=r"log_ndtr is not for hd: ndtr\(-36\)"):
+            special.UNARY[name](mdqr.ones(2, precision=multiple))
+        return
     exact, bound = EXACT[name]
     count = 2 if name in TWO else 1
     values = [_arguments(rng, multiple, name) for _ in range(count)]
@@ -60,6 +64,8 @@ ENDS = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, np.inf, -np.inf, np.nan, 700.0, -700.0, 
 
 @pytest.mark.parametrize("name", [name for name in EXACT if name not in TWO])
 def test_ends_of_the_range_are_scipys(name, precision):
+    if (name, precision) == ("log_ndtr", mdqr.hd):
+        pytest.skip("refused, see above")
     with np.errstate(all="ignore"):
         wanted = getattr(scipy.special, name)(np.array(ENDS))
         got = special.UNARY[name](mdqr.array(ENDS, precision=precision))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from mutants import data, factored, solutions, steps
 from mutants.judges import Family, Tests
-from mutants.mutant import NOT_OD, Mutant
+from mutants.mutant import NOT_HD, NOT_OD, Mutant
 
+_KERNELS = "mdqr._backend.host.backend:HostBackend."
 _LINALG = "mdqr.linalg."
 _SOLVE = _LINALG + "_solve."
 _FACTOR = _LINALG + "_factor."
@@ -25,10 +26,10 @@ REFINED = (
     Mutant(_SOLVE + "solvers.climb:climb", (solutions.NORMAL,), "1", precisions=("d",)),
     Mutant(_APPROXIMATE + "Operand.measured", (factored.INVERSES,), "rate"),
     Mutant(_APPROXIMATE + "Operand.measured", (factored.INVERSES,), "rows"),
-    Mutant(_APPROXIMATE + "Operand.off", (factored.INVERSES,)),
+    Mutant(_APPROXIMATE + "Operand.off", (factored.INVERSES,), precisions=NOT_HD),
     Mutant(_APPROXIMATE + "Gram.inverse", (factored.INVERSES,), "rate"),
     Mutant(_APPROXIMATE + "Gram.inverse", (factored.INVERSES,), "rows"),
-    Mutant(_APPROXIMATE + "constant", (factored.INVERSES,)),
+    Mutant(_APPROXIMATE + "constant", (factored.INVERSES,), precisions=NOT_HD),
     Mutant(_INVERSE + "split:error_norm", (factored.HALVES,)),
     Mutant(_INVERSE + "split:error_of_rows", (factored.HALVES,)),
 )
@@ -39,7 +40,7 @@ _LEFT = (factored.FACTORS,)
 _BY_QR = _SOLVE + "householder."
 HOUSEHOLDER = (
     Mutant(_BY_QR + "augmented:normwise_bound", _QR, precisions=NOT_OD),
-    Mutant(_BY_QR + "augmented:contraction_limit", _LEFT),
+    Mutant(_BY_QR + "augmented:contraction_limit", _LEFT, precisions=NOT_HD),
     Mutant(_BY_QR + "augmented:_weighted_norm", _LEFT),
     Mutant(_BY_QR + "componentwise:bound_components", _QR),
     Mutant(_BY_QR + "componentwise:_error_of_f", _QR),
@@ -48,8 +49,8 @@ HOUSEHOLDER = (
     Mutant(_BY_QR + "componentwise:Inverse.bound", _QR),
     Mutant(_BY_QR + "componentwise:Inverse._measured", _LEFT, "0"),
     Mutant(_BY_QR + "componentwise:Inverse._measured", _LEFT, "1"),
-    Mutant(_BY_QR + "componentwise:Inverse._estimated", _LEFT, "0"),
-    Mutant(_BY_QR + "componentwise:Inverse._estimated", _LEFT, "1"),
+    Mutant(_BY_QR + "componentwise:Inverse._estimated", _LEFT, "0", precisions=NOT_HD),
+    Mutant(_BY_QR + "componentwise:Inverse._estimated", _LEFT, "1", precisions=NOT_HD),
     Mutant(_BY_QR + "augmented:Extension.rounding", _QR, precisions=("d", "dd")),
 )
 
@@ -58,7 +59,7 @@ _WIDE = (solutions.WIDE, solutions.WIDE_BY_QR, solutions.HARD_WIDE)
 _SHORT = _SOLVE + "wide:"
 MINIMUM_NORM = (
     Mutant(_SHORT + "Basis.bound", _WIDE),
-    Mutant(_SHORT + "Basis.bound", _WIDE, argument="error"),
+    Mutant(_SHORT + "Basis.bound", _WIDE, argument="error", precisions=NOT_HD),
     Mutant(_SHORT + "Basis.bound", (factored.SHORTEST,), argument="g"),
     Mutant(_SHORT + "Basis.of_inverse", (factored.SHORTEST,), "rate"),
     Mutant(_SHORT + "Basis.of_factors", (factored.SHORTEST,), "rate", precisions=NOT_OD),
@@ -77,7 +78,8 @@ ANSWERS = (
     Mutant(_SOLVE + "answer:unknowns", (_HARD,), "relative", precisions=("d", "od")),
     Mutant(_SOLVE + "answer:Answer.report", (_HARD,), "bound"),
     Mutant(_SOLVE + "answer:Answer.report", (_HARD,), "digits", kind="digits"),
-    Mutant(_SOLVE + "solvers.small:SmallAnswer.report", (_LSTSQ,), "bound"),
+    # hd has no kernel for small systems.
+    Mutant(_SOLVE + "solvers.small:SmallAnswer.report", (_LSTSQ,), "bound", precisions=NOT_HD),
     Mutant(
         _SOLVE + "solvers.small:SmallAnswer.report",
         (_LSTSQ,),
@@ -90,8 +92,12 @@ ANSWERS = (
         (Family("solve", 30, first=83),),
         precisions=("d", "dd"),
     ),
-    Mutant("mdqr._backend.host.backend:HostBackend.lstsq_small", (_LSTSQ,), "error"),
-    Mutant("mdqr._backend.host.backend:HostBackend.solve_small", (_SQUARE,), "error"),
+    Mutant(
+        "mdqr._backend.host.backend:HostBackend.lstsq_small", (_LSTSQ,), "error", precisions=NOT_HD
+    ),
+    Mutant(
+        "mdqr._backend.host.backend:HostBackend.solve_small", (_SQUARE,), "error", precisions=NOT_HD
+    ),
     Mutant(_SOLVE + "ranks.by_rank:_solution", (Tests(_CLOSE, "{}-basic"),), "part.bound"),
     Mutant(
         _SOLVE + "ranks.by_rank:_shortest",

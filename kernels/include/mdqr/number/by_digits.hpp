@@ -83,6 +83,26 @@ MDQR_CALL void scaled_to_digits(const md<T, N>& x, ints_t<T> e, T* digit) {
     to_digits<D, N>(scaled_by_power(x, e).limb, digit);
 }
 
+// Digits cut what gaps between limbs move behind them. A power of two (or zero), and nothing below
+// it, scales instead: exactly, but for limbs that become subnormal.
+template <class T, int N> MDQR_FN mask_t<T> is_power_of_two(const md<T, N>& x) {
+    const T power = from_bits(bits(x.limb[0]) & ~((i64(1) << 52) - i64(1)));
+    return (power == x.limb[0]) & (x.limb[1] == broadcast<T>(0.0));
+}
+template <class T, int N> MDQR_FN md<T, N> times_power_of_two(const md<T, N>& x, T power) {
+    md<T, N> r = scaled(x, power);
+    if (any(abs(r.limb[0]) < broadcast<T>(all_normal<N>)))
+        r = renormalize<N, N>(r.limb);
+    return r;
+}
+
+// Digits are integers, of which none is NaN or infinite: `leading` is, as IEEE has it, where r is
+// to be.
+template <class T, int N> MDQR_FN md<T, N> or_special(const md<T, N>& r, T leading) {
+    const mask_t<T> special = !(abs(leading) <= broadcast<T>(0x1.fffffffffffffp1023));
+    return any(special) ? select(special, from_double<T, N>(leading), r) : r;
+}
+
 template <class T, int N>
 MDQR_CALL md<T, N> mul_digits(const md<T, N>& any_x, const md<T, N>& any_y) {
     const md<T, N> x = in_order(any_x), y = in_order(any_y);
@@ -100,7 +120,13 @@ MDQR_CALL md<T, N> mul_digits(const md<T, N>& any_x, const md<T, N>& any_y) {
     });
     digit_multiply_add<D, D, D>(a, b, word + 1);
     carry_words<D>(word);
-    return from_words_times<D, N, T>(word, ex + ey);
+    md<T, N> r = from_words_times<D, N, T>(word, ex + ey);
+    const mask_t<T> scales_y = is_power_of_two(x), scales_x = is_power_of_two(y);
+    if (any(scales_x | scales_y)) {
+        r = select(scales_y, times_power_of_two(y, x.limb[0]), r);
+        r = select(scales_x, times_power_of_two(x, y.limb[0]), r);
+    }
+    return or_special(r, one_prod(x.limb[0], y.limb[0]));
 }
 
 // What quotients and roots have left: word j counts multiples of the unit of digit j.
@@ -177,7 +203,10 @@ MDQR_CALL md<T, N> div_digits(const md<T, N>& any_x, const md<T, N>& any_y) {
         static_for<0, D - K>(
             [&](auto i) MDQR_LAMBDA { remainder.template subtract<K + i.value>(c[K], b[i]); });
     });
-    return from_digits<D, N>(c, ex - ey - i64(2));
+    const md<T, N> r = or_special(from_digits<D, N>(c, ex - ey - i64(2)), x.limb[0] / y.limb[0]);
+    const mask_t<T> scales = is_power_of_two(y);
+    return any(scales) ? select(scales, times_power_of_two(x, broadcast<T>(1.0) / y.limb[0]), r)
+                       : r;
 }
 
 // x positive.
@@ -207,7 +236,7 @@ template <class T, int N> MDQR_CALL md<T, N> sqrt_digits(const md<T, N>& any_x) 
             [&](auto i) MDQR_LAMBDA { remainder.template subtract<K + i.value>(s[K], twice[i]); });
         remainder.template subtract<2 * K>(s[K], s[K]);
     });
-    return from_digits<D, N>(s, half - i64(1));
+    return or_special(from_digits<D, N>(s, half - i64(1)), sqrt(x.limb[0]));
 }
 
 MDQR_END

@@ -144,11 +144,16 @@ template <int N> MDQR_FN factor_powers powers_of_factors(int exponent_x, int exp
         return {exponent_x, exponent_y};
 }
 
+// Digits begin at the exponent of the leading limb, which a subnormal one does not tell.
+template <class T> MDQR_FN mask_t<T> hides_exponent(T leading) {
+    return is_below(leading, 0x1p-1022) & !(leading == broadcast<T>(0.0));
+}
+
 template <int N> MDQR_COLD md<double, N> mul_slow(const md<double, N>& x, const md<double, N>& y) {
-    const double leading = one_prod(x.limb[0], y.limb[0]);
-    if (!is_finite(x.limb[0]) || !is_finite(y.limb[0]))
-        return from_double<double, N>(leading);
-    const factor_powers e = powers_of_factors<N>(exponent(x.limb[0]), exponent(y.limb[0]));
+    const double a = x.limb[0], b = y.limb[0];
+    if (!is_finite(a) || !is_finite(b) || a == 0.0 || b == 0.0)
+        return from_double<double, N>(one_prod(a, b));
+    const factor_powers e = powers_of_factors<N>(exponent(a), exponent(b));
     return scale_result(mul_network(scale_operand(x, e.x), scale_operand(y, e.y)), e.x + e.y);
 }
 
@@ -163,9 +168,12 @@ template <class T, int N> MDQR_FN md<T, N> mul_in_range(const md<T, N>& x, const
 
 template <class T, int N> MDQR_FN md<T, N> mul(const md<T, N>& x, const md<T, N>& y) {
     md<T, N> r = mul_in_range(x, y);
+    mask_t<T> is_apart = !(abs(one_prod(x.limb[0], y.limb[0])) < broadcast<T>(0x1p1020));
+    if constexpr (by_digits<N>)
+        is_apart = is_apart | hides_exponent(x.limb[0]) | hides_exponent(y.limb[0]);
     if constexpr (N > 1)
         fix_up(
-            !(abs(one_prod(x.limb[0], y.limb[0])) < broadcast<T>(0x1p1020)), r,
+            is_apart, r,
             [](const md<double, N>& a, const md<double, N>& b) { return mul_slow(a, b); }, x, y);
     return r;
 }

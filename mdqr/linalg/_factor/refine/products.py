@@ -334,7 +334,7 @@ def _within(
 
 def limbs_for(ratio: float) -> int:
     """Return the limbs that hold a whole and what is so many times smaller."""
-    return max(1, min(PRECISIONS[-1].limbs, ceil(log2(ratio) / LIMB)))
+    return max(1, ceil(min(PRECISIONS[-1].limbs, log2(ratio) / LIMB)))
 
 
 def cut(x: Block, is_complex: bool, limbs: int) -> Block:

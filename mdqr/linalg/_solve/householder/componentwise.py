@@ -96,7 +96,10 @@ class Inverse:
             f = f * magnitudes(system.root, system.kind.is_complex)
         rest = times(self._rows, f)
         if g is not None:
-            rest = rest + times(times(self._r, self._r.swapaxes(-1, -2)) * self._together, g)
+            turned = self._r.swapaxes(-1, -2)
+            part = times(times(self._r, turned) * self._together, g)
+            # Of a condition above 2^512 entries of the product may be beyond the largest double.
+            rest = rest + xp.where(xp.isfinite(part), part, times(self._r, times(turned, g)))
             joined, tiny = self._joined * 1.0, xp.where(f < _TINY, f, 0.0)
             # Squares of what is tiny vanish: moduli are added instead.
             rho = times(joined, f**2) ** 0.5 + times(joined, tiny)

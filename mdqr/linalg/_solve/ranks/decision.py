@@ -15,7 +15,7 @@ from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.householder.augmented import refine
 from mdqr.linalg._solve.problem import SMALL, Decisive
-from mdqr.linalg._solve.system import System, deficient, triangle_of
+from mdqr.linalg._solve.system import UNDERFLOW, System, deficient, triangle_of
 
 _DEPENDENT_BITS = 8
 # So many multiply-adds take about a second in the highest precision.
@@ -142,7 +142,9 @@ def _depends(
     sizes = rest.checks.settle(
         *(scaling.leading(x, system.kind.is_complex).max() for x in (distance, target))
     )
-    level = eps * min(8.0 * float(known), 2.0**-_DEPENDENT_BITS)
+    # Residuals keep what underflows, times the condition of the others.
+    left = float(known) * (8.0 * eps + a.shape[-2] * UNDERFLOW / eps)
+    level = min(left, eps * 2.0**-_DEPENDENT_BITS)
     return bool(sizes[0] <= level * sizes[1])
 
 

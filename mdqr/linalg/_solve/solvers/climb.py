@@ -206,7 +206,9 @@ def _is_right(refinement: Refinement, r: Block) -> Block:
     inside = refinement.size(refinement.inverse.image(system.gradient([], r)))
     condition = system.backend.xp.asarray(refinement.inverse.condition)[..., None]
     most = eps * largest(root * refinement.size(r))
-    most = most + square_of(eps) * condition * largest(root * refinement.b_size)
+    # Of more than eight limbs eps^2 is below the range: residuals are right to what is left of it.
+    square = max(square_of(eps), LEAST)
+    most = most + square * condition * largest(root * refinement.b_size)
     return (largest(inside) <= 16.0 * most).all(axis=-1)
 
 
