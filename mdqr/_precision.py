@@ -355,6 +355,14 @@ def _scaled_arctan(one: int, inverse: int) -> int:
 
 
 @lru_cache
+def log_of_2(bits: int) -> Fraction:
+    """Return the natural logarithm of 2, less an error below ``2**-bits``."""
+    # Terms are below 2^-(bits + 16) from k = bits + 16 on; those before lose a unit each.
+    one, terms = 1 << (bits + 16), range(1, bits + 16)
+    return Fraction(sum(one // (k << k) for k in terms), one)
+
+
+@lru_cache
 def _scaled_e(bits: int) -> int:
     """Return ``e * 2**bits`` within a few units, by the exponential series."""
     extra = 16
