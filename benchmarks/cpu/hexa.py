@@ -1,6 +1,7 @@
 """Hexa-double beside python-flint and mpmath at the same bits, each with one thread.
 
-Processor time: what else runs on the machine does not count.
+Processor time: what else runs on the machine does not count. NumPy's BLAS takes one thread if
+OMP_NUM_THREADS=1 is set: those that wait count, too.
 """
 
 from __future__ import annotations
