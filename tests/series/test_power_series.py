@@ -165,14 +165,10 @@ def test_elementary_functions(multiple):
 
 def test_functions_in_hexa_double():
     t = PowerSeries.identity(5, precision="hd", at=2)
-    assert t.root(3) == t ** Fraction(1, 3)
-    for call in (
-        t.exp,
-        t.log,
-        lambda: t**0.3,
-        lambda: t ** mdqr.array(Fraction(1, 3), precision="od"),
-    ):
-        with pytest.raises(TypeError, match="no elementary functions; take .*od"):
+    assert abs(t.root(3).coeffs - (t ** Fraction(1, 3)).coeffs).max() <= 16 * mdqr.hd.eps
+    third = mdqr.array(Fraction(1, 3), precision="od")  # which is not 1/3 in hd
+    for call in (t.exp, t.log, lambda: t**0.3, lambda: t**third):
+        with pytest.raises(TypeError, match=r"no elementary functions; take .*od"):
             call()
 
 
