@@ -293,6 +293,8 @@ def precision_for_digits(digits: float) -> Precision:
     mdqr.qd
     >>> mdqr.precision_for_digits(63.5)
     mdqr.od
+    >>> mdqr.precision_for_digits(200)
+    mdqr.hd
     """
     number: object = digits
     if isinstance(number, bool) or not isinstance(number, Real):

@@ -131,8 +131,8 @@ def _gamma(x: Fraction, bits: int) -> Fraction:
 
     ``gamma(x)`` is ``N**x exp(-N) S(x)``, S the sum over k of ``N**k / (x (x+1) ... (x+k))``, and
     the incomplete gamma function from N on (NIST Handbook of Mathematical Functions, 8.7.1). With
-    x = 1 for the exponential this is ``N**(x-1) S(x) / S(1)``, all terms positive. What is left
-    out is less than ``2**-1400`` of it for x below 400 and N = 2048.
+    x = 1 for the exponential this is ``N**(x-1) S(x) / S(1)``, all terms positive. The rest is less
+    than ``2**-1400`` of it for x below 400 and N = 2048.
     """
     if x > _MOST:
         raise ValueError(f"gauss: the integral of the weight, gamma({float(x):.6g}), overflows")
@@ -147,7 +147,7 @@ def _sum(x: Fraction, bits: int) -> int:
     """Return S(x) in units of ``2**-(bits + 48)``, with a relative error below ``2**-(bits + 8)``.
 
     Terms increase from at least 1/400 to k = N, each by a factor whose rounding adds a unit: those
-    are ``400 N`` units of a term together, and nothing beside the sum from there on.
+    are ``400 N`` units of a term together, and negligible in the sum from there on.
     """
     term, total, k = (x.denominator << (bits + 48)) // x.numerator, 0, 0
     while term:

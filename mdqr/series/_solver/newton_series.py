@@ -283,7 +283,7 @@ def _in_range(
     """Return what `expand` finds where t is scaled so that orders are near one size.
 
     The first of many orders tell how, in float64; where later ones grow otherwise all are found
-    again, from the equations as they were given: what has underflowed does not come back.
+    again, from the equations as they were given: lost limbs do not come back.
     """
     given = equations
     if degree > _GROWTH:
