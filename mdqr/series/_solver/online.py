@@ -20,8 +20,8 @@ from mdqr.series._errors import NotASolutionError
 from mdqr.series._solver.equations import Equations
 from mdqr.series._solver.inverse import MOST_SMALL, Inverse, left_inverse, singular
 
-# Newton's method at the start, and how many bits a step with an old inverse has to gain; all bits
-# of a precision take more steps than the most of a start that is singular, and some by new ones.
+# Newton's method at the start, and how many bits a step with an old inverse has to gain. While they
+# do, further steps find all bits of a precision.
 _MOST_STEPS, _GAIN, _NEW_STEPS = 50, 10, 7
 # How far a point may be, relative to its unknowns, from that of an inverse that ends the steps.
 _CLOSE = 2.0**-20
@@ -69,8 +69,9 @@ def start(equations: Equations, x: Block, precision: Precision) -> Start:
     values = equations.empty(batch, 1)
     values[..., :n, 0] = x
     inverse, before, moved = None, np.inf, 0.0
-    steps, most = 0, max(_MOST_STEPS, round(-log2(precision.eps) / _GAIN) + _NEW_STEPS)
-    while steps < most:
+    steps, slow = 0, False
+    most = round(-log2(precision.eps) / _GAIN) + _NEW_STEPS
+    while steps < _MOST_STEPS or (steps < most and not slow):
         steps += 1
         equations.products.evaluate(values, equations.backend, kind)
         rest = equations.order(values, 0)
