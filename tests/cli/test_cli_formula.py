@@ -84,7 +84,7 @@ def test_terms_are_exact_to_the_digits_that_are_claimed(
         .replace(" - ", "-")
     )
     assert_true(texts, exact)
-    assert min(map(int, digits)) > {"dd": 22, "qd": 54, "od": 118}[precision]
+    assert min(map(int, digits)) > {"dd": 22, "qd": 54, "od": 118, "hd": 246}[precision]
 
 
 def test_elementary_functions_keep_their_digits(run, data):
