@@ -18,6 +18,7 @@ GROUPS = {
     "systems": "cpu.systems",
     "dense": "cpu.dense",
     "products": "cpu.products",
+    "hexa": "cpu.hexa",
     "elementary": "cpu.elementary",
     "series": "cpu.series",
     "paths": "cpu.paths",

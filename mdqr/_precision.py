@@ -293,6 +293,8 @@ def precision_for_digits(digits: float) -> Precision:
     mdqr.qd
     >>> mdqr.precision_for_digits(63.5)
     mdqr.od
+    >>> mdqr.precision_for_digits(200)
+    mdqr.hd
     """
     number: object = digits
     if isinstance(number, bool) or not isinstance(number, Real):
@@ -352,6 +354,14 @@ def _scaled_arctan(one: int, inverse: int) -> int:
         power //= inverse * inverse
         k += 2
     return total
+
+
+@lru_cache
+def log_of_2(bits: int) -> Fraction:
+    """Return the natural logarithm of 2, less an error below ``2**-bits``."""
+    # Terms are below 2^-(bits + 16) from k = bits + 16 on; those before lose a unit each.
+    one, terms = 1 << (bits + 16), range(1, bits + 16)
+    return Fraction(sum(one // (k << k) for k in terms), one)
 
 
 @lru_cache

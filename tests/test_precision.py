@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mdqr
+from mdqr import linalg, optimize, series
 from mdqr._precision import PRECISIONS, as_precision
 
 
@@ -30,7 +31,13 @@ def test_precisions_are_single_ordered_hashable_and_immutable():
 
 
 def test_eps_and_tiny_are_the_contract():
-    contract = {1: (-52, -1022), 2: (-104, -960), 4: (-210, -856), 8: (-423, -640)}
+    contract = {
+        1: (-52, -1022),
+        2: (-104, -960),
+        4: (-210, -856),
+        8: (-423, -640),
+        16: (-847, -216),
+    }
     assert {p.limbs: (math.log2(p.eps), math.log2(p.tiny)) for p in PRECISIONS} == contract
 
 
@@ -79,3 +86,64 @@ def test_the_lowest_precision_of_so_many_digits():
 def test_digits_that_no_precision_has(wrong, error, message):
     with pytest.raises(error, match=message):
         mdqr.precision_for_digits(wrong)
+
+
+def two_arrays():
+    """A matrix and a vector of hexa-double."""
+    return (mdqr.random.normal(shape, precision="hd", rng=3) for shape in ((6, 6), (6,)))
+
+
+# What is neither refused nor tried by tests with all precisions.
+OFFERED = {
+    "logm": lambda a, b: linalg.logm(a @ a.T),
+    "sinm": lambda a, b: linalg.sinm(a),
+    "fractional_matrix_power": lambda a, b: linalg.fractional_matrix_power(a @ a.T, 0.3),
+    "funm": lambda a, b: linalg.funm(a, lambda x: x * x),
+    "solve_sylvester": lambda a, b: linalg.solve_sylvester(a, a @ a.T, a),
+    "qz": lambda a, b: linalg.qz(a, a.T),
+    "schur": lambda a, b: linalg.schur(a),
+    "roots": lambda a, b: linalg.roots(b),
+    "norm": lambda a, b: linalg.norm(b, 3),
+    "kaiser": lambda a, b: mdqr.kaiser(5, 3, precision="hd"),
+    "quantile": lambda a, b: mdqr.quantile(b, 0.3),
+    "polyfit": lambda a, b: mdqr.polyfit(b, b, 2),
+    "fft": lambda a, b: mdqr.fft.fft(b),
+    "curve_fit": lambda a, b: optimize.curve_fit(
+        lambda x, p, q: p / (q + x * x), mdqr.arange(9, precision="hd"),
+        1 / (2 + mdqr.arange(9, precision="hd") ** 2), [1, 1.5],
+    ),
+    "lsq_linear": lambda a, b: optimize.lsq_linear(a, b),
+    "track": lambda a, b: series.track(
+        series.System.from_strings(["x^2 - 2 - t"], ["x"]), [2**0.5], precision="hd"
+    ),
+}  # fmt: skip
+REFUSED = {
+    "slogdet": lambda a, b: linalg.slogdet(a),
+    "subspace_angles": lambda a, b: linalg.subspace_angles(a[:, :2], a[:, 1:3]),
+    "funm": lambda a, b: linalg.funm(a, mdqr.exp),
+    "exp": lambda a, b: mdqr.exp(b),
+    "arctan2": lambda a, b: mdqr.arctan2(b, b),
+    "power": lambda a, b: b**4,
+    "sinc": lambda a, b: mdqr.sinc(b),
+    "logspace": lambda a, b: mdqr.logspace(0, 1, 3, precision="hd"),
+    "geomspace": lambda a, b: mdqr.geomspace(1, 2, 3, precision="hd"),
+    "minimax": lambda a, b: mdqr.approx.minimax(lambda x: x**3, 2, precision="hd"),
+}
+
+
+@pytest.mark.parametrize("name", OFFERED)
+def test_hexa_double_offers(name):
+    """docs/reference/precisions.md has the table."""
+    OFFERED[name](*two_arrays())
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_hexa_double_refuses(name):
+    with pytest.raises(TypeError, match=r"no elementary functions; take x.astype\(mdqr.od\)"):
+        REFUSED[name](*two_arrays())
+
+
+def test_paths_end_in_octo_double():
+    system = series.System.from_strings(["x^2 - 2"], ["x"])
+    with pytest.raises(ValueError, match="for precisions up to od; got hd"):
+        series.solve(system, precision="hd")

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 import mdqr
+from benchmarks.common.precisions import PRECISIONS
 from benchmarks.common.rows import Row
 from benchmarks.common.runner import Benchmark, Options
 from benchmarks.common.tables import Found, grid
-from mdqr._precision import PRECISIONS
 from mdqr.testing import FAMILIES, RELATIONS, exact, ulp_error
 from mdqr.testing._families import Bounds, draw
 from mdqr.testing._relations import relate

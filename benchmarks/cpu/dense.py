@@ -11,13 +11,13 @@ import mpmath
 import numpy as np
 
 import mdqr
+from benchmarks.common.precisions import PRECISIONS
 from benchmarks.common.rows import Job
 from benchmarks.common.runner import Benchmark, Options
 from benchmarks.cpu import ranks
 from benchmarks.cpu.peers import at_bits
 from benchmarks.cpu.systems import arbs, draw, in_flint, mpmath_matrix
 from mdqr import linalg
-from mdqr._precision import PRECISIONS
 
 MULTIPLE = PRECISIONS[1:]
 SIZE, LARGE, BATCH = 100, 300, 1000

@@ -20,10 +20,10 @@ from benchmarks.common.elementary import (
     errors,
     place,
 )
+from benchmarks.common.precisions import PRECISIONS
 from benchmarks.common.rows import Job, Row
 from benchmarks.common.runner import Benchmark, Options
 from benchmarks.common.tables import Found, grid, number
-from mdqr._precision import PRECISIONS
 from mdqr.testing import FAMILIES
 from mdqr.testing._families import Bounds, draw, fits
 

@@ -11,10 +11,11 @@ import mpmath
 import numpy as np
 
 import mdqr
+from benchmarks.common.precisions import PRECISIONS
 from benchmarks.common.rows import Job
 from benchmarks.common.runner import Benchmark, Options
 from benchmarks.cpu.peers import at_bits
-from mdqr._precision import PRECISIONS, Precision
+from mdqr._precision import Precision
 
 SIZES = (1024, 4096, 4099, 65536)  # the third one is prime
 BESIDE = 4096

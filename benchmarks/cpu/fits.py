@@ -13,10 +13,10 @@ import flint
 import numpy as np
 
 import mdqr
+from benchmarks.common.precisions import PRECISIONS
 from benchmarks.common.rows import Row
 from benchmarks.common.runner import Benchmark, Options
 from benchmarks.common.tables import Found, grid
-from mdqr._precision import PRECISIONS
 from mdqr.testing import LSTSQ_PROBLEMS, lstsq_problem, matrix
 
 Problem = tuple[mdqr.MDArray, mdqr.MDArray]

@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 
 import mdqr
+from benchmarks.common.precisions import PRECISIONS
 from benchmarks.common.rows import Row
 from benchmarks.common.runner import Options
-from mdqr._precision import PRECISIONS, as_precision
+from mdqr._precision import as_precision
 
 STATUS = Path("/proc/self/status")  # Linux
 AIM = 3.0  # the peak over the bytes of A, Q and R together

@@ -14,10 +14,10 @@ import numpy as np
 import scipy.optimize
 
 import mdqr
+from benchmarks.common.precisions import PRECISIONS
 from benchmarks.common.rows import Row
 from benchmarks.common.runner import Benchmark, Options
 from benchmarks.common.tables import Found, grid
-from mdqr._precision import PRECISIONS
 from tests.optimize.nist import MODELS, load
 
 Run = Callable[[], Any]

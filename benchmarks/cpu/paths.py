@@ -14,9 +14,9 @@ from unittest import mock
 
 import numpy as np
 
+from benchmarks.common.precisions import PRECISIONS
 from benchmarks.common.rows import Row
 from benchmarks.common.runner import Benchmark, Options
-from mdqr._precision import PRECISIONS
 from mdqr.linalg import LinAlgError, inv
 from mdqr.series import Solutions, SolutionSweep, System, mixed_volume, solve
 from mdqr.series._homotopy import endgame, follow

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 
 import mdqr
+from benchmarks.common.precisions import PRECISIONS
 from benchmarks.common.rows import Job
 from benchmarks.common.runner import Benchmark, Options
 from benchmarks.cpu import peers
-from mdqr._precision import PRECISIONS
 
 MULTIPLE = PRECISIONS[1:]
 METHODS = ("auto", "exact", "direct")

@@ -8,11 +8,11 @@ from functools import partial
 import numpy as np
 
 import mdqr
+from benchmarks.common.precisions import PRECISIONS
 from benchmarks.common.rows import Job
 from benchmarks.common.runner import Options
 from benchmarks.cpu.systems import draw
 from mdqr import linalg
-from mdqr._precision import PRECISIONS
 
 SIZE, RANK = 100, 60
 SCALE, POINTS, SEGMENTS = 1e5, 16, (38, 50)

@@ -11,9 +11,9 @@ from time import perf_counter
 import numpy as np
 
 import mdqr
+from benchmarks.common.precisions import PRECISIONS
 from mdqr._backend.host.backend import backend
 from mdqr._limbs.planes import Kind
-from mdqr._precision import PRECISIONS
 
 SHAPES = ((8, 8), (16, 16), (32, 32), (64, 64), (5, 3), (10, 3), (32, 16), (100, 20), (256, 64))
 BATCH = 1000

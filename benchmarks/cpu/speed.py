@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 import mdqr
+from benchmarks.common.precisions import PRECISIONS
 from benchmarks.common.rows import Job
 from benchmarks.common.runner import Benchmark, Options
 from benchmarks.cpu import peers, roofline
 from benchmarks.cpu.memory import memory
 from benchmarks.cpu.vectors import vectors
-from mdqr._precision import PRECISIONS
 
 MULTIPLE = PRECISIONS[1:]
 MATMUL_AIMS = {"dd": 4e9, "qd": 1e9, "od": 3.3e8}

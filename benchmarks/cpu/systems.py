@@ -13,12 +13,12 @@ import numpy as np
 
 import mdqr
 from benchmarks.common.environment import available_cpus
+from benchmarks.common.precisions import PRECISIONS
 from benchmarks.common.rows import Row
 from benchmarks.common.runner import Benchmark, Options
 from benchmarks.common.timing import Call, Timer
 from benchmarks.cpu.peers import at_bits, flint, to_arb
 from mdqr._backend.host import backend
-from mdqr._precision import PRECISIONS
 from mdqr.linalg import lstsq, solve
 from mdqr.testing import matrix
 

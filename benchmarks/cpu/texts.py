@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 
 import mdqr
+from benchmarks.common.precisions import PRECISIONS
 from benchmarks.common.rows import Job
 from benchmarks.common.runner import Benchmark, Options
-from mdqr._precision import PRECISIONS, Precision
+from mdqr._precision import Precision
 
 ROWS, COLUMNS = 100_000, 7
 VALUES = 1000

@@ -7,12 +7,13 @@ from functools import partial
 
 import numpy as np
 
+from benchmarks.common.precisions import PRECISIONS
 from benchmarks.common.rows import Job
 from benchmarks.common.runner import Options
 from benchmarks.cpu import peers
 from mdqr._backend.host.backend import backend
 from mdqr._limbs.planes import Block, Kind
-from mdqr._precision import PRECISIONS, Precision
+from mdqr._precision import Precision
 
 SHAPES = ((200, 50), (1000, 200), (4000, 1000))
 COLUMNS = (1, 2, 4)

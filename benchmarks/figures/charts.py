@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from benchmarks.common.precisions import PRECISIONS
 from benchmarks.figures import style
 from benchmarks.figures.data import MIDDLE, MULTIPLE, NAMES
 from benchmarks.figures.style import COLORS, label
-from mdqr._precision import PRECISIONS
 
 Data = Mapping[str, Any]
 DIGITS = {p.name: f"{p.digits}" for p in PRECISIONS}

@@ -7,8 +7,8 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
+from benchmarks.common.precisions import PRECISIONS
 from benchmarks.common.rows import Row
-from mdqr._precision import PRECISIONS
 
 Recorded = Mapping[str, Sequence[Row]]
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}

@@ -8,12 +8,12 @@ from functools import cache, partial
 import numpy as np
 
 import mdqr
+from benchmarks.common.precisions import PRECISIONS
 from benchmarks.common.rows import Row
 from benchmarks.common.runner import Options
 from benchmarks.common.timing import cupy, milliseconds
 from mdqr._backend import for_block
 from mdqr._limbs.planes import Kind
-from mdqr._precision import PRECISIONS
 
 MULTIPLE = PRECISIONS[1:]
 FIELDS = {"real": float, "complex": complex}

@@ -11,6 +11,7 @@ from unittest import mock
 import numpy as np
 
 import mdqr
+from benchmarks.common.precisions import PRECISIONS
 from benchmarks.common.rows import Row
 from benchmarks.common.runner import Benchmark, Options
 from benchmarks.common.timing import Phases, cupy, milliseconds
@@ -18,7 +19,6 @@ from benchmarks.gpu import arrays
 from benchmarks.gpu.arrays import FIELDS, MULTIPLE, draw
 from mdqr._backend import for_block
 from mdqr._limbs.planes import Block, Kind
-from mdqr._precision import PRECISIONS
 from mdqr.linalg import lstsq, qr, solve_triangular
 from mdqr.linalg._factor import householder
 

@@ -9,10 +9,11 @@ from statistics import median
 
 import numpy as np
 
+from benchmarks.common.precisions import PRECISIONS
 from benchmarks.common.rows import Row
 from benchmarks.common.runner import Benchmark, Options
 from benchmarks.cpu import paths as on_cpu
-from mdqr._precision import PRECISIONS, Precision
+from mdqr._precision import Precision
 from mdqr.series import SolutionSweep, System, solve
 from tests.support.polynomial_systems import cyclic, katsura
 

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from functools import partial
 from unittest import mock
 
+from benchmarks.common.precisions import PRECISIONS
 from benchmarks.common.rows import Row
 from benchmarks.common.runner import Benchmark, Options
 from benchmarks.common.timing import Call, milliseconds
 from benchmarks.update.cells import Numbers
 from mdqr._backend.cuda.factor import window
 from mdqr._limbs.planes import Block
-from mdqr._precision import PRECISIONS
 from mdqr.linalg import qr_delete, qr_insert
 from mdqr.linalg._update import operands, sweeps
 from mdqr.linalg._update.arithmetic.engine import Engine

@@ -7,12 +7,12 @@ from functools import cache, partial
 from typing import Any
 
 import mdqr
+from benchmarks.common.precisions import PRECISIONS
 from benchmarks.common.rows import Row
 from benchmarks.common.runner import Options
 from benchmarks.common.tables import grid, number
 from benchmarks.update.cells import Numbers, taken
 from benchmarks.update.paper import row_of
-from mdqr._precision import PRECISIONS
 from mdqr.linalg import qr, qr_delete, qr_insert, qr_update
 
 SIZES = {"dd": (400, 250), "qd": (240, 150), "od": (180, 100)}

@@ -151,15 +151,23 @@ def value_of(node: ast.expr, text: str, algebra: Algebra) -> Any:
         inner = of(node.operand)
         return algebra.negative(inner) if isinstance(node.op, ast.USub) else inner
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        return algebra.power(of(node.left), of(node.right), node.right)
+        return _applied(algebra.power, of(node.left), of(node.right), node.right)
     if isinstance(node, ast.BinOp) and type(node.op) in algebra.operators:
         return algebra.operators[type(node.op)](of(node.left), of(node.right))
     if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
-        return algebra.call(_known(node.func), of(node.args[0]))
+        return _applied(algebra.call, _known(node.func), of(node.args[0]))
     raise ExpressionError(
         f"{shortened(ast.unparse(node))!r} has no meaning in a formula; there are columns, "
         f"numbers, + - * / **, I(...) and functions: {', '.join(FUNCTIONS)}"
     )
+
+
+def _applied(function: Callable[..., Any], *operands: Any) -> Any:
+    """Call a function; hexa-double has no elementary ones."""
+    try:
+        return function(*operands)
+    except TypeError as error:
+        raise ExpressionError(f"{error} (--precision od)") from None
 
 
 def _known(function: ast.expr) -> str:
@@ -200,7 +208,7 @@ def _power(x: Values, exponent: Values, node: ast.expr) -> Values:
     if any(isinstance(part, ast.Name) for part in ast.walk(node)):
         raise ExpressionError(f"the exponent {ast.unparse(node)!r} must be a number, not a column")
     k = exponent.value[0]
-    result = x.value**k
+    result = x.value ** (int(k) if k in (1, 2, 3) else k)  # these are products
     near, power = np.abs(result.to_numpy()), float(k)
     slope = np.abs(power) * np.abs(x.value.to_numpy()) ** (power - 1)
     is_whole = 0 <= power < 2**20 and power == int(power)

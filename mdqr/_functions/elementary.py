@@ -467,6 +467,7 @@ def _unary(op: str, x: Any) -> MDArray:
 
 def _binary(op: str, x: Any, y: Any) -> MDArray:
     ops = _operands(op, x, y)
+    check_functions(op, ops.precision)
     return ops.wrap(for_block(ops.blocks[0]).binary(op, *ops.blocks, kind=ops.kind))
 
 

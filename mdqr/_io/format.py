@@ -49,7 +49,7 @@ def printoptions(
     digits : int, optional
         Number of significant digits of every value. By default the value of the enclosing block;
         outside of any, `repr` writes as many as it takes to read back the same limbs, at most 17,
-        36, 73 and 146 in d, dd, qd and od, and `str` as many as the precision holds.
+        36, 73, 146 and 291 in d, dd, qd, od and hd, and `str` as many as the precision holds.
     threshold : int, optional
         Arrays of more values than this are summarised; 1000 outside of any block.
 

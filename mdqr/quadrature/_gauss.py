@@ -61,7 +61,7 @@ def gauss(
         The number of nodes, at least 1.
     alpha, beta : number or str, optional
         The parameters: integers, fractions and decimal strings are exact, others are converted to
-        od.
+        hd.
     precision : Precision or str
         The precision of nodes and weights.
     progress : callable or bool, optional
@@ -89,9 +89,10 @@ def gauss(
     eigenvectors (G. H. Golub and J. H. Welsch, Calculation of Gauss quadrature rules, 1969). LAPACK
     finds the eigenvalues in float64; Rayleigh quotients of the vectors of the recurrence refine
     them, in each precision up to one above the result's. Residuals bound the distance to the
-    exact eigenvalues, also the errors of rounding coefficients. Thus d, dd and qd have all digits
-    unless weights are tiny relative to their sum; od loses the digits of about n times the largest
-    node. The cost is about ``100 n**2`` operations.
+    exact eigenvalues, also the errors of rounding coefficients. Thus d to od have all digits unless
+    weights are tiny relative to their sum; hd loses the digits of about n times the largest node.
+    Integrals of weights are found in exact integers, so that hd, which has no gamma function, takes
+    any parameters. The cost is about ``100 n**2`` operations.
 
     Examples
     --------

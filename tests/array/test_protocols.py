@@ -6,6 +6,7 @@ from array_cases import full_width, same_bits
 
 import mdqr
 from mdqr._array import protocols
+from mdqr._precision import MOST_OF_FUNCTIONS
 
 OURS = {
     "absolute": mdqr.abs,
@@ -101,7 +102,9 @@ def test_in_place_in_a_numpy_array_names_the_operator_at_hand(operator, precisio
 
 def test_in_place_powers_of_a_numpy_array_name_the_way_out(precision):
     x = np.ones(2)
-    with pytest.raises(TypeError, match=r"write x = x \*\* a instead of x \*\*= a"):
+    has_powers = precision.limbs <= MOST_OF_FUNCTIONS
+    way = r"write x = x \*\* a instead of x \*\*= a" if has_powers else r"take .*\(mdqr.od\)"
+    with pytest.raises(TypeError, match=way):
         x **= mdqr.ones(2, precision=precision)
 
 

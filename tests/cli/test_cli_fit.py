@@ -152,7 +152,7 @@ def test_wrong_models(files, capsys, model, start, more, message):
         (["--model", "b1*x", "--start", "b1=one"], "b1 is no number: 'one'"),
         (["--model", "b1*x", "--start", "b1=1,b1=2"], "b1 has two values"),
         (["--model", "b1*x", "--start", "2b=1"], "wanted NAME=NUMBER"),
-        (["--model", "b1*x", "--start", "b1=1", "--precision", "hd"], "invalid choice"),
+        (["--model", "b1*x", "--start", "b1=1", "--precision", "td"], "invalid choice"),
         (["--model", "b1*x", "--start", "b1=1", "--output", "a.txt"], "must end in .json"),
         (["--model", "b1*x", "--start", "b1=1", "--plot", "a.txt"], "must end in"),
     ],

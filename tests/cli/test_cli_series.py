@@ -84,7 +84,7 @@ def test_plot(file, tmp_path, capsys):
         (["--start", "one,1", "--degree", "3"], 2, "one"),
         (["--start", "0,1", "--degree", "3"], 1, "the Jacobian at the start point has rank"),
         (["--start", "1,1", "--degree", "3", "--variables", "x"], 2, "unknown variable"),
-        (["--start", "1,1", "--degree", "3", "--precision", "od", "--verify"], 2, "highest"),
+        (["--start", "1,1", "--degree", "3", "--precision", "hd", "--verify"], 2, "highest"),
     ],
 )
 def test_wrong_commands(file, capsys, arguments, code, message):

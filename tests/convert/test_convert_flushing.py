@@ -155,7 +155,7 @@ def test_low_limbs_beyond_the_lost_one_decide_ties(multiple):
         Fraction(0),
         1 + unit / 4,
     ]
-    a = mdqr.array([*values, np.inf, np.nan], precision=mdqr.od)
+    a = mdqr.array([*values, np.inf, np.nan], precision=mdqr.hd)
     for limbs in {1, multiple.limbs}:
         wanted = np.array([fraction_to_limbs(value, limbs) for value in values]).T
         for x, expected in [(a, wanted), *zip(a[:9], wanted.T, strict=True)]:

@@ -104,7 +104,7 @@ def test_arithmetic_keeps_digits(multiple, rng):
     assert (third < x).tolist() == (third < a).tolist()
     product = pd.DataFrame({"x": x, "y": y}) * third
     assert same_bits(mdqr.array(product["y"]), b * third)
-    assert (x.astype("mdqr[od]") + y).dtype == MDDtype("od")
+    assert (x.astype("mdqr[hd]") + y).dtype == MDDtype("hd")
     assert pd.concat([x, column(b.astype("d"))]).dtype == MDDtype(multiple)
     assert x.astype(float).dtype == np.float64
 

@@ -150,7 +150,7 @@ def test_products_of_values(multiple, dtype, rng):
         square = (found[i].real.to_fractions().item() - real) ** 2
         square += (found[i].imag.to_fractions().item() - imag) ** 2
         # 39 products of error 2 eps, complex ones 4 eps.
-        assert square <= (2 * 48 * 2 * multiple.eps) ** 2 * (real**2 + imag**2)
+        assert square <= (2 * 48 * 2 * Fraction(multiple.eps)) ** 2 * (real**2 + imag**2)
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1, (0, 2), (), -1])

@@ -255,9 +255,9 @@ def test_weights_and_several_sides(multiple, on_device, rng):
 @pytest.mark.parametrize("sorted_rows", [False, True])
 def test_blocks_of_far_scales(precision, sorted_rows, rng):
     """Blocks are factored apart, and rows without weight are as if they were not there."""
-    a = np.zeros((10, 6))
+    a, size = np.zeros((10, 6)), min(2.0**300, 2.0**-16 / precision.tiny)
     for k in range(3):
-        a[3 * k : 3 * k + 3, 2 * k : 2 * k + 2] = rng.integers(1, 99, (3, 2)) * 2.0 ** (300 * k)
+        a[3 * k : 3 * k + 3, 2 * k : 2 * k + 2] = rng.integers(1, 99, (3, 2)) * size**k
     b = rng.integers(1, 99, (10, 2)).astype(float)
     b[:3, 0], a[9] = 0.0, rng.integers(1, 99, 6)
     order = np.arange(10) if sorted_rows else rng.permutation(10)

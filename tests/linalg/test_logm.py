@@ -60,7 +60,8 @@ def test_bounds_are_near_the_errors(name, dtype, multiple):
     x, info = getattr(linalg, name)(a, return_info=True)
     error = moduli(to_acb(x) - REFERENCES[name](to_acb(a), to_acb(x)))
     assert (error <= info.error_bound).all()
-    assert (error / info.error_bound).max() > 2.0**-8
+    # Each limb may leave a bit or two, so that rounding errors are smaller the more there are.
+    assert (error / info.error_bound).max() > 2.0 ** -(8 + multiple.limbs)
 
 
 @pytest.mark.parametrize("name", REFERENCES)

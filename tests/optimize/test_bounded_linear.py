@@ -17,7 +17,7 @@ from flint import fmpq, fmpq_mat
 import mdqr
 from mdqr.optimize import lsq_linear, nnls
 
-PRECISIONS = [mdqr.d, mdqr.dd, mdqr.qd, mdqr.od]
+PRECISIONS = [mdqr.d, mdqr.dd, mdqr.qd, mdqr.od, mdqr.hd]
 
 
 def rational(values):
@@ -78,8 +78,8 @@ def test_bounds_hold_and_are_near(precision):
     for errors, bounds in linear_claims(precision, range(12)):
         assert np.all(np.asarray(errors) <= bounds)
         ratios += [e / bound for e, bound in zip(errors, bounds, strict=True) if e]
-    # A thousandth of the bounds is too small; those of od are made in od itself.
-    assert max(ratios) > 2.0**-10 or precision is mdqr.od
+    # A thousandth of the bounds is too small; those of hd are made in hd itself.
+    assert max(ratios) > 2.0**-10 or precision is mdqr.hd
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -91,7 +91,7 @@ def test_variables_that_are_not_negative(precision):
         for value, true, bound in zip(x.to_fractions(), exact, found.info.error_bound, strict=True):
             assert abs(value - true) <= bound
             assert value >= 0
-        wide = a.astype(mdqr.od) @ x.astype(mdqr.od) - b.astype(mdqr.od)
+        wide = a.astype(mdqr.hd) @ x.astype(mdqr.hd) - b.astype(mdqr.hd)
         assert abs(rnorm - mdqr.linalg.norm(wide)) <= 64 * precision.eps * abs(rnorm)
 
 
@@ -181,7 +181,7 @@ def test_columns_that_float64_does_not_tell_apart(precision, bounded):
     assert np.all(error <= found.info.error_bound)
     # The condition is 2**60; the proof squares it, in od without a higher precision.
     assert np.all(
-        found.info.error_bound <= 2.0 ** (140 if precision is mdqr.od else 70) * precision.eps
+        found.info.error_bound <= 2.0 ** (140 if precision is mdqr.hd else 70) * precision.eps
     )
 
 

@@ -13,7 +13,7 @@ import scipy.optimize
 import mdqr
 from mdqr.optimize import root
 
-PRECISIONS = [mdqr.d, mdqr.dd, mdqr.qd, mdqr.od]
+PRECISIONS = [mdqr.d, mdqr.dd, mdqr.qd, mdqr.od, mdqr.hd]
 
 
 def equations(m, x, c):
@@ -37,14 +37,14 @@ SYSTEMS = {"equations": (equations, [1.5, 0.8]), "trigonometric": (trigonometric
 
 
 def problem(name, seed):
-    """Return a system with full-width constants, its start, and the zero to 160 digits."""
+    """Return a system with full-width constants, its start, and the zero to 300 digits."""
     function, start = SYSTEMS[name]
     c = mdqr.random.uniform((3,), low=1, high=2, precision=mdqr.od, rng=seed + 7)
-    with mpmath.workdps(320):
+    with mpmath.workdps(640):
         constants = c.to_mpmath()
         # The error may be as large as the root of the tolerance.
         exact = mpmath.findroot(
-            lambda *x: function(mpmath, x, constants), start, tol=1e-300, maxsteps=60
+            lambda *x: function(mpmath, x, constants), start, tol=1e-600, maxsteps=60
         )
     return lambda x: function(mdqr, x, c), start, exact
 
@@ -56,11 +56,15 @@ def test_systems(name, precision, verified):
     for seed in range(2):
         function, start, exact = problem(name, seed)
         jac = "series" if verified else None
+        if precision is mdqr.hd and name != "rational":
+            with pytest.raises(TypeError, match="which has no elementary functions"):
+                root(function, start, jac=jac, precision=precision, verified=verified)
+            return
         found = root(function, start, jac=jac, precision=precision, verified=verified)
         assert found.success
         assert found.status == 1
         assert found.info.bound_kind == ("proven" if verified else "estimated")
-        with mpmath.workdps(160):
+        with mpmath.workdps(320):
             pairs = zip(found.x.to_mpmath(), exact, found.info.error_bound, strict=True)
             for value, true, bound in pairs:
                 assert abs(value - true) <= bound
@@ -69,12 +73,12 @@ def test_systems(name, precision, verified):
 
 def test_complex_unknowns():
     c = mdqr.random.normal((2,), precision=mdqr.od, rng=1, dtype=complex)
-    with mpmath.workdps(320):
+    with mpmath.workdps(640):
         a, b = c.to_mpmath()
         exact = mpmath.findroot(
             lambda x, y: [x * x + a + y, mpmath.exp(y) - b * x],
             [1 + 1j, 0.5j],
-            tol=1e-300,
+            tol=1e-600,
             maxsteps=60,
         )
     for options in ({}, {"jac": "series"}, {"verified": True}):
@@ -84,7 +88,7 @@ def test_complex_unknowns():
         )  # fmt: skip
         assert found.x.is_complex
         assert found.jac.shape == (2, 2)
-        with mpmath.workdps(160):
+        with mpmath.workdps(320):
             pairs = zip(found.x.to_mpmath(), exact, found.info.error_bound, strict=True)
             assert all(abs(value - true) <= bound for value, true, bound in pairs)
         assert found.info.digits.min() > 60

@@ -82,7 +82,7 @@ def test_each_option_has_its_place(built):
 
 def test_an_option_is_told_with_value_help_and_notes(built):
     text = " ".join(unescape(re.sub(r"<[^>]+>", "", built)).split())
-    assert "--precision {d,dd,qd,od}" in text
+    assert "--precision {d,dd,qd,od,hd}" in text
     assert "--skip-rows COUNT" in text
     assert "Lines to skip at the beginning, before the header." in text
     assert "Start of a comment, such as #; may be given several times; default: the first" in text

@@ -1,4 +1,4 @@
-"""Nodes and weights to 250 digits: Newton's method on the recurrence, in mpmath."""
+"""Nodes and weights to 320 digits: Newton's method on the recurrence, in mpmath."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import mpmath
 
 from mdqr.quadrature._classical import weight_of
 
-DIGITS = 250
+DIGITS = 320
 
 
 def integral(kind: str, alpha: Fraction, beta: Fraction) -> mpmath.mpf:

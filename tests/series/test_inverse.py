@@ -19,7 +19,7 @@ N = MOST_SMALL + 8
 def solved(a, x):
     """The inverse of a matrix, and its solution of ``a @ x``."""
     kind = Kind(a.precision.limbs, a.is_complex)
-    right = (a.astype("od") @ x.astype("od")).astype(a.precision)
+    right = (a.astype("hd") @ x.astype("hd")).astype(a.precision)
     inverse = left_inverse(a._block, kind)
     found = inverse.solve(a._block, right._block, kind)
     return inverse, MDArray._wrap(found, a.precision, a.is_complex)

@@ -134,7 +134,7 @@ def test_verified_digits():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"precision": "od", "verify": True}, "highest precision"),
+        ({"precision": "hd", "verify": True}, "highest precision"),
         ({"method": "fast"}, 'method must be "auto"'),
         ({"degree": -1}, "degree must be at least 0"),
         ({"x0": np.ones((0, 1))}, r"no start point; its shape is \(0, 1\)"),
@@ -167,13 +167,14 @@ def test_a_start_that_is_no_solution():
 
 
 # Of docs/howto/choose-a-precision-for-series.md: the last order, by the number of unknowns.
-RECOMMENDED = {7: "d d dd", 15: "dd dd dd", 31: "dd qd qd", 47: "qd qd qd", 63: "qd qd od"}
+RECOMMENDED = {7: "d d dd", 15: "dd dd dd", 31: "dd qd qd", 47: "qd qd qd", 63: "qd qd od",
+               95: "od od od", 127: "od hd hd"}  # fmt: skip
 
 
 @pytest.mark.parametrize("place", range(3))
 def test_table_of_recommended_precisions(place):
     n = (8, 16, 32)[place]
-    system, *_ = triangular_exponential(n, 63, mdqr.od)
+    system, *_ = triangular_exponential(n, 127, mdqr.hd)
     for degree, names in RECOMMENDED.items():
         found = recommended_precision(system, np.ones(n), degree=degree)
         assert found.name == names.split()[place]
@@ -185,8 +186,9 @@ def test_recommended_precisions():
     assert recommended_precision(system, np.ones(8), degree=7) == mdqr.d
     assert recommended_precision(system, np.ones(8), degree=31) == mdqr.dd
     assert recommended_precision(system, np.ones(8), degree=31, digits=20) == mdqr.qd
-    with pytest.raises(ValueError, match="orders from 0 on have fewer than 200 digits even in od"):
-        recommended_precision(system, np.ones(8), degree=3, digits=200)
+    assert recommended_precision(system, np.ones(8), degree=3, digits=200) == mdqr.hd
+    with pytest.raises(ValueError, match=r"from .* on have fewer than 254 digits even in hd"):
+        recommended_precision(system, np.ones(8), degree=31, digits=254)
 
 
 def test_solutions_for_other_packages():

@@ -14,7 +14,7 @@ from mdqr.linalg import lstsq
 from mdqr.linalg._shared.digits import in_least_precision
 
 
-@pytest.mark.parametrize("digits", [3, 15, 16, 31, 40, 63.0, 64, 100, 127])
+@pytest.mark.parametrize("digits", [3, 15, 16, 31, 40, 63.0, 64, 100, 127, 128, 200, 255])
 def test_digits_are_proven_in_the_lowest_precision_that_has_them(digits, rng):
     source = mdqr.precision_for_digits(digits)
     a, b = (cases.random(9, n, source, float, rng, cond=1e4) for n in (4, 2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 from fractions import Fraction
 
 import linalg_cases as cases
@@ -156,7 +157,9 @@ def test_defective_values(multiple, k, rng):
     j = np.diag([0.0] * k + [2.0, -1.0]) + np.diag([1.0] * (k - 1) + [0, 0], 1)
     j = mdqr.array(j, precision=multiple)
     q, _ = qr(cases.random(k + 2, k + 2, multiple, float, rng))
-    found = check(q @ j @ q.T)
+    with warnings.catch_warnings():  # those near zero may have no digit of the data
+        warnings.simplefilter("ignore", mdqr.DataPrecisionWarning)
+        found = check(q @ j @ q.T)
     counts, bounds = found.info.multiplicity, found.info.error_bound
     assert sorted(counts) == [1, 1] + [k] * k
     assert (bounds[counts == k] <= 1e4 * multiple.eps ** (1 / k)).all()
@@ -193,7 +196,7 @@ def test_vectors_and_their_bounds(precision, dtype, rng):
         )
         assert (largest.real > 0).all()
         assert (largest.imag == 0).all()
-    wider = eig(a, precision=max(precision, mdqr.qd) if precision < mdqr.qd else mdqr.od)
+    wider = eig(a, precision=max(precision, mdqr.qd) if precision < mdqr.qd else mdqr.hd)
     apart = (abs(wider.eigenvectors - right) ** 2).sum(axis=-2).to_numpy() ** 0.5
     assert (apart <= 2 * found.info.vector_error_bound + 1e-300).all()
     assert found.info.vector_error_bound.max() <= 1e6 * eps
@@ -329,7 +332,7 @@ def test_scaling_costs_vectors_nothing():
 def test_scales(multiple, rng):
     a = mdqr.random.normal((5, 5), precision=multiple, rng=rng)
     w = eigvals(a)
-    for power in (-400, 900):
+    for power in (max(-400, multiple.bits - 1000), 900):
         found = eig(a * 2.0**power)
         assert (found.eigenvalues.limbs == (w * 2.0**power).limbs).all()
         apart = abs(found.info.error_bound / 2.0**power - eig(a).info.error_bound)

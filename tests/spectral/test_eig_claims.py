@@ -144,7 +144,7 @@ def test_bounds_are_near_errors(precision):
 
 def _moved(a, unit, rng):
     change = np.sign(rng.normal(size=a.shape)) * unit * abs(a.to_numpy()) * 0.99
-    return mdqr.array(a, precision=mdqr.od) + change
+    return mdqr.array(a, precision=mdqr.hd) + change
 
 
 @pytest.mark.parametrize("scale", [1.0, 2.0**-20])

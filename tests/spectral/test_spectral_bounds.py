@@ -73,8 +73,8 @@ def test_a_pair_keeps_its_digits_at_any_condition_of_b(multiple, n):
         found = eigh(a, b=b)
     sizes = abs(found.eigenvalues.to_numpy())
     assert (found.info.error_bound <= 4 * multiple.eps * sizes).all()
-    if multiple is not mdqr.od:
-        exact = eigvalsh(a, b=b, precision=mdqr.od)
+    if multiple is not mdqr.hd:
+        exact = eigvalsh(a, b=b, precision=mdqr.hd)
         error = abs(exact - found.eigenvalues).to_numpy()
         assert (error <= 4 * multiple.eps * sizes).all()
         assert (error <= found.info.error_bound).all()

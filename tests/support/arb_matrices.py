@@ -109,7 +109,7 @@ def riccati(a, b, q, r, start, *, discrete=False):
     n = a.nrows()
     one = flint.acb_mat(n, n, [int(i == j) for i, j in np.ndindex(n, n)])
     g, x = middle(b * r.solve(adjoint(b))), start
-    for _ in range(12):
+    for _ in range(24):  # of complex matrices each gains 57 bits
         if discrete:
             closed = middle((one + g * x).solve(a))
             rest = q - x + adjoint(a) * x * closed

@@ -30,7 +30,7 @@ def cyclic_start(n):
 
 def cyclic_errors(coeffs, n):
     """The relative errors of all coefficients ``(n, d + 1)``."""
-    with mpmath.workdps(160):
+    with mpmath.workdps(320):
         found = coeffs.to_mpmath()
         errors = np.zeros(found.shape)
         for i, k in np.ndindex(found.shape):

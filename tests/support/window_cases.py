@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import linalg_cases as cases
 import numpy as np
+import pytest
 from panel_cases import column_errors, exact
+
+from mdqr._backend.host.backend import HostBackend
+from mdqr._precision import MOST_OF_FUNCTIONS
+
+
+def leave_out_long(backend, limbs):
+    """Skip hexa-double on emulated threads, which take minutes; tests/gpu has it."""
+    if limbs > MOST_OF_FUNCTIONS and not isinstance(backend, HostBackend):
+        pytest.skip("minutes by emulation")
 
 
 def band(block, below):

@@ -80,7 +80,8 @@ class TestStrategies:
         @given(arrays(multiple, 200, families=[family]))
         def check(x):
             drawn = x.limbs[:, x.limbs[0] != 1.0]
-            filled = (drawn != 0).all(axis=0).mean() if drawn.size else 1.0
+            # From the ninth on they may be below the range.
+            filled = (drawn[:8] != 0).all(axis=0).mean() if drawn.size else 1.0
             if family == "integers":
                 assert (drawn[1:] == 0).all()
             # one in limbs of the short ones is full, and half of all that end among the subnormals

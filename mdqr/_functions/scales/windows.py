@@ -80,7 +80,7 @@ def i0(x: Any, /, *, precision: PrecisionLike | None = None) -> MDArray:
     -------
     MDArray
         A new array of the shape and precision of `x`. Relative error at most ``2 * eps``, in
-        octo-double ``(2 * abs(x) + 4) * eps``.
+        hexa-double ``(2 * abs(x) + 4) * eps``.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def kaiser(M: int, beta: Any, *, precision: PrecisionLike, device: str | None = 
     -------
     MDArray
         A vector, symmetric; 1 for one value, none for `M` below 1. Relative error at most
-        ``(8 + 4 * abs(beta)) * eps``, in octo-double ``(16 + 8 * abs(beta)) * eps``.
+        ``(8 + 4 * abs(beta)) * eps``, in hexa-double ``(16 + 8 * abs(beta)) * eps``.
 
     >>> float(mdqr.kaiser(3, 0, precision=mdqr.qd)[0])
     1.0

@@ -18,7 +18,7 @@ from mdqr._errors import shortened
 from mdqr._functions.comparison import where
 from mdqr._functions.sequences import concatenate
 from mdqr._limbs.planes import Kind
-from mdqr._precision import PRECISIONS
+from mdqr._precision import PRECISIONS, Precision, od
 from mdqr.series._arithmetic.products import coefficient, multiply
 
 # Powers by fractions with larger denominators go by logarithms.
@@ -84,8 +84,10 @@ def integral(a: MDArray, constant: MDArray) -> MDArray:
     return concatenate([constant[..., None], divided], axis=-1)
 
 
-def exponent_of(x: Any) -> tuple[MDArray, Fraction | None]:
+def exponent_of(x: Any, precision: Precision) -> tuple[MDArray, Fraction | None]:
     """Return an exponent in limbs, and the fraction that it is where its denominator is small.
+
+    It is if it rounds to it in octo-double, or in the precision of the series above that.
 
     Numbers of all types that are equal give the same: 2, 2.0, ``Decimal(2)``, ``mdqr.dd(2)``.
 
@@ -103,7 +105,7 @@ def exponent_of(x: Any) -> tuple[MDArray, Fraction | None]:
         raise ValueError(f"the exponent must be finite; got {shortened(str(x))}")
     if r.is_complex and bool(r.imag != 0):
         return r, None
-    real = r.real.to_device("cpu").astype(PRECISIONS[-1])
+    real = r.real.to_device("cpu").astype(max(precision, od))
     near = real.to_fractions().item().limit_denominator(_MOST_ROOT)
     is_near = bool(mdqr.array(near, precision=real.precision) == real)
     return r, near if is_near else None
@@ -143,7 +145,7 @@ def power(a: MDArray, exponent: Any, first: MDArray | None = None) -> MDArray:
 
 def power_of(x: MDArray, exponent: Any) -> MDArray:
     """Return principal powers of numbers; those by small fractions as powers of roots."""
-    r, fraction = exponent_of(exponent)
+    r, fraction = exponent_of(exponent, x.precision)
     if fraction is None:
         return x ** r.to_device(x.device).astype(x.precision)
     return _root(x, fraction.denominator) ** fraction.numerator

@@ -199,7 +199,7 @@ class PowerSeries(Elementary):
         """
         if isinstance(exponent, PowerSeries):
             return (self.log() * exponent).exp()
-        r, fraction = functions.exponent_of(exponent)
+        r, fraction = functions.exponent_of(exponent, self.precision)
         precision = max(self.precision, r.precision) if r is exponent else self.precision
         kind = complex if self.coeffs.is_complex or r.is_complex else None
         base = self._like(self.coeffs.astype(precision))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any, Literal
@@ -14,7 +15,7 @@ from mdqr._core.promotion import precisions_in
 from mdqr._errors import place_of_least, shortened, warn_caller, warn_of_precision
 from mdqr._functions.creation import array
 from mdqr._limbs.planes import Block
-from mdqr._precision import PRECISIONS, Precision, as_precision, dd
+from mdqr._precision import PRECISIONS, Precision, as_precision, dd, precision_of_limbs
 from mdqr._progress import Progress, Report, with_report
 from mdqr._typing import PrecisionLike
 from mdqr.series._errors import NotASolutionError, required
@@ -29,8 +30,9 @@ _METHODS = ("auto", "online", "newton")
 _GROWTH = 8
 # Relative distances from which a solution may be another one than was meant.
 _FAR = 0.03
-# Orders may differ by so many bits, else they are found again, with t scaled otherwise.
-_MOST_BITS, _MOST_TRIALS = 256, 8
+# Orders may differ by so many bits, or that part of those down to `Precision.tiny`, else they are
+# found again, with t scaled otherwise.
+_MOST_BITS, _MOST_PART, _MOST_TRIALS = 256, 0.4, 8
 
 
 def newton_series(
@@ -281,20 +283,23 @@ def _in_range(
     """Return what `expand` finds where t is scaled so that orders are near one size.
 
     The first of many orders tell how, in float64; where later ones grow otherwise all are found
-    again.
+    again, from the equations as they were given: lost limbs do not come back.
     """
+    given = equations
     if degree > _GROWTH:
         single = equations.first_limbs(1)
         values = online.expand(single, begin.first_limb(equations.kind), _GROWTH)
-        equations = equations.scaled(equations.slower(growth(_tops(single, values))))
+        equations = given.scaled(given.slower(growth(_tops(single, values))))
     values = expand(equations)
+    tiny = -math.log2(precision_of_limbs(equations.kind.limbs).tiny)
+    most = min(_MOST_BITS, _MOST_PART * tiny)
     for _ in range(_MOST_TRIALS if degree else 0):
         rates = growth(_tops(equations, values))
-        rates[abs(rates) * degree <= _MOST_BITS] = 0.0
+        rates[abs(rates) * degree <= most] = 0.0
         slower = equations.slower(rates)
         if (slower == equations.exponent).all():
             break
-        equations = equations.scaled(slower)
+        equations = given.scaled(slower)
         values = expand(equations)
     return equations, values
 

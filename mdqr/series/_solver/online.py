@@ -6,7 +6,7 @@ numerical method): with ``x_k = 0`` first, what is left of them gives x_k.
 
 from __future__ import annotations
 
-from math import prod
+from math import log2, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -20,8 +20,9 @@ from mdqr.series._errors import NotASolutionError
 from mdqr.series._solver.equations import Equations
 from mdqr.series._solver.inverse import MOST_SMALL, Inverse, left_inverse, singular
 
-# Newton's method at the start, and by how much a step with an old inverse has to gain.
-_MOST_STEPS, _GAIN = 50, 2.0**-10
+# Newton's method at the start, and how many bits a step with an old inverse has to gain. While they
+# do, further steps find all bits of a precision.
+_MOST_STEPS, _GAIN, _NEW_STEPS = 50, 10, 7
 # How far a point may be, relative to its unknowns, from that of an inverse that ends the steps.
 _CLOSE = 2.0**-20
 # Equations that are left with less, at a Jacobian near singular, tell of a singular solution.
@@ -68,8 +69,9 @@ def start(equations: Equations, x: Block, precision: Precision) -> Start:
     values = equations.empty(batch, 1)
     values[..., :n, 0] = x
     inverse, before, moved = None, np.inf, 0.0
-    steps = 0
-    while steps < _MOST_STEPS:
+    steps, slow = 0, False
+    most = round(-log2(precision.eps) / _GAIN) + _NEW_STEPS
+    while steps < _MOST_STEPS or (steps < most and not slow):
         steps += 1
         equations.products.evaluate(values, equations.backend, kind)
         rest = equations.order(values, 0)
@@ -80,7 +82,7 @@ def start(equations: Equations, x: Block, precision: Precision) -> Start:
         top = size.max(axis=-1, keepdims=True)
         worst = float(_ratio(change, top).max())
         values[..., :n, :] = equations.backend.binary("subtract", values[..., :n, :], dx, kind=kind)
-        slow, passed = worst > _GAIN * before, moved
+        slow, passed = worst > 2.0**-_GAIN * before, moved
         before = worst
         # Small unknowns tell by themselves how far the point of the inverse is; zeros do not.
         moved += float(_ratio(change, xp.maximum(size, precision.eps**0.25 * top)).max())

@@ -11,8 +11,8 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Backend
 from mdqr._functions.creation import asarray
-from mdqr._functions.elementary import log
 from mdqr._limbs.planes import Kind
+from mdqr._precision import log_of_2
 from mdqr.linalg._matrix.given import Keep, first_limbs, frobenius
 from mdqr.linalg._matrix.refined.square_roots import SquareRoots
 from mdqr.linalg._matrix.series.exponential import added
@@ -21,6 +21,7 @@ from mdqr.linalg._matrix.series.plan import spectral_bound
 from mdqr.linalg._matrix.series.polynomial import Polynomial
 from mdqr.linalg._spectral.disks import SLACK
 
+_GUARD = 64
 # Roots are taken until ``norm(root - I)`` is at most this: more roots take longer than they save.
 _NEAR = 0.25
 # So many roots make every number of the range near 1.
@@ -83,10 +84,8 @@ class Logarithm:
             return value
         kind = Kind(value.precision.limbs, False)
         one = MDArray._wrap(kind.identity(np, value.shape[-2:]), value.precision, False)
-        added = (one * log(asarray(2.0, precision=value.precision)) * self._powers).to_device(
-            value.device
-        )
-        return value + added
+        added = one * asarray(log_of_2(value.precision.bits + _GUARD), precision=value.precision)
+        return value + (added * self._powers).to_device(value.device)
 
     @np.errstate(all="ignore")
     def error(self, of_a: np.ndarray) -> np.ndarray:
