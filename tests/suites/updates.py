@@ -4,23 +4,30 @@
 scipy.linalg.tests.test_decomp_update``, in the source tree. The tests are those of the installed
 SciPy. Arrays become arrays of the precision, and results the nearest float32 or float64.
 
-The option to overwrite operands is dropped, since mdqr's arrays never share memory with NumPy's.
-So tests of overwritten memory fail: these differences are deliberate, and so are those of inputs
-that SciPy refuses and mdqr takes, such as integers and float16.
+The option to overwrite operands is dropped, since mdqr's arrays share no memory with NumPy's. So
+64 tests of overwritten memory have to fail, and so have 16 of integers and of types that SciPy
+refuses and mdqr takes. These differences are deliberate: pytest counts them as xfailed.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy.linalg.tests import test_decomp_update
 
 import mdqr
 
 PRECISION = os.environ.get("MDQR_SUITE_PRECISION", "qd")
+DELIBERATE = re.compile(
+    r"test_(overwrite_|unsupported_dtypes|integer_input)"
+    r"|QRdelete_.::test_non_unit_strides_(1_row|1_col|p_row)"  # operands that are overwritten
+    r"|QRupdate_.::test_non_unit_strides_(economic_)?rank_1"
+)
 # SciPy's arguments after the arrays, in its order.
 ARGUMENTS = {
     "qr_delete": (2, ("k", "p", "which", "overwrite_qr", "check_finite")),
@@ -45,6 +52,13 @@ def converted(name: str) -> Callable[..., tuple[np.ndarray, ...]]:
         return tuple(x.to_numpy().astype(dtype) for x in found)
 
     return call
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Expect deliberate differences; that one of them passes is a failure."""
+    for item in items:
+        if DELIBERATE.search(item.nodeid):
+            item.add_marker(pytest.mark.xfail(reason="a deliberate difference", strict=True))
 
 
 for _name in ARGUMENTS:
