@@ -25,6 +25,7 @@ GROUPS = {
     "fft": "cpu.fft",
     "texts": "cpu.texts",
     "gallery": "cpu.gallery",
+    "history": "cpu.history",
     "distributed": "cpu.chunks",
     "gpu": "gpu.factors",
     "gpu-products": "gpu.products",

@@ -79,4 +79,16 @@ html_title = f"mdqr {release}"
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_css_files = ["mdqr.css"]
-exclude_patterns = ["_build", "paper", "gallery/*.ipynb", "jupyter_execute"]
+html_js_files = ["versions.js"]
+templates_path = ["_templates"]
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "sidebar/versions.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
+exclude_patterns = ["_build", "_templates", "paper", "gallery/*.ipynb", "jupyter_execute"]

@@ -20,7 +20,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import mdqr
-from mdqr.linalg import qr, svdvals
+from mdqr.linalg import norm, qr, solve_triangular, svdvals
 
 EIGENVALUE = "9.63972384402194105271145926236482315626728952582190645610957970056403564786337"
 
@@ -46,11 +46,20 @@ def basis(count, square, r, phi):
     return total * mdqr.exp(v * mdqr.log(r)[:, None]) * mdqr.sin(v * phi[:, None])
 
 
-def tension(count, square, precision):
-    """The least singular value of the boundary's rows of an orthogonal basis."""
+def boundary(count, square, precision):
+    """The boundary's rows of an orthogonal basis."""
     matrix = basis(count, mdqr.array(square, precision=precision), *points(count, precision))
-    orthogonal = qr(matrix / abs(matrix).max(axis=0)).Q
-    return svdvals(orthogonal[: 3 * count])[-1]
+    return qr(matrix / abs(matrix).max(axis=0)).Q[: 3 * count]
+
+
+def tension(rows):
+    """The least singular value, if it is far below the others: inverse iteration."""
+    r = qr(rows, mode="r")
+    x = mdqr.ones(len(r), precision=r.precision)
+    for _ in range(3):
+        y = solve_triangular(r, x / norm(x), trans="T")
+        x = solve_triangular(r, y)
+    return norm(y) / norm(x)
 
 
 def lowest(count, guess, precision):
@@ -58,7 +67,8 @@ def lowest(count, guess, precision):
     guess = mdqr.array(guess, precision=precision)
     width = float(guess.precision.eps) ** 0.5
     while True:
-        near = [tension(count, guess + side * width, precision) ** 2 for side in (-1, 0, 1)]
+        each = (boundary(count, guess + side * width, precision) for side in (-1, 0, 1))
+        near = [tension(rows) ** 2 for rows in each]
         step = width * (near[0] - near[2]) / (2 * (near[0] - 2 * near[1] + near[2]))
         guess = guess + step
         if abs(step) < width:
@@ -69,7 +79,7 @@ def lowest(count, guess, precision):
 # The curve in float64 finds the eigenvalues of all functions that are even about the diagonal.
 
 squares = np.linspace(2, 52, 101)
-curve = np.array([float(tension(20, square, "d")) for square in squares])
+curve = np.array([float(svdvals(boundary(20, square, "d"))[-1]) for square in squares])
 found = squares[curve[:30].argmin()]
 
 # %%

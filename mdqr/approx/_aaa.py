@@ -44,8 +44,9 @@ class AAA:
     clean_up : bool, optional
         Whether support points next to spurious poles are removed, and the weights computed again.
     clean_up_tol : float, optional
-        A pole is spurious if its residue is below this times the distance to the nearest point
-        times the geometric mean of the values at support points; by default `rtol`.
+        The size of residues below which a pole counts as spurious. It is relative to the distance
+        to the nearest point times the geometric mean of the values at support points. By default
+        `rtol`.
     precision : Precision or str, optional
         The precision; by default the highest of `x` and `y`, for floats alone d.
     progress : callable or bool, optional
@@ -75,9 +76,9 @@ class AAA:
     -----
     A step adds the point of the largest error to the support points. The weights are the right
     singular vector of the Loewner matrix for its smallest singular value (Y. Nakatsukasa, O. Sete
-    and L. N. Trefethen, The AAA algorithm for rational approximation, 2018), here by inverse
-    iteration with its triangular factor. A step with m support points costs about ``4 n m**2``
-    operations.
+    and L. N. Trefethen, The AAA algorithm for rational approximation, 2018). Inverse iteration with
+    the triangular factor of the matrix finds it. A step with m support points costs about
+    ``4 n m**2`` operations.
 
     Errors at the points are computed in the working precision. Poles have the accuracy that the
     weights determine, which is about `rtol` relative to the size of the residue.

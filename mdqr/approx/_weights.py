@@ -85,9 +85,9 @@ class BarycentricInterpolator:
     -----
     The error at x is at most ``(3 n + 4) eps cond(x) + (3 n + 2) eps lebesgue(x)`` relative to
     p(x), to first order, times 4 for the arithmetic here. The factor cond is
-    ``sum(|l_j(x) y_j|) / |p(x)|`` and lebesgue ``sum(|l_j(x)|)``, which is below ``1 + log(n)``
-    for Chebyshev points and grows as ``2**n`` for equidistant ones (N. J. Higham, The numerical
-    stability of barycentric Lagrange interpolation, 2004).
+    ``sum(|l_j(x) y_j|) / |p(x)|`` and lebesgue ``sum(|l_j(x)|)``. The latter is below
+    ``1 + log(n)`` for Chebyshev points and grows as ``2**n`` for equidistant ones (N. J. Higham,
+    The numerical stability of barycentric Lagrange interpolation, 2004).
 
     Examples
     --------

@@ -27,11 +27,11 @@ def as_dask(a: MDArray, /, rows: int | None = None) -> Any:
     Returns
     -------
     dask.array.Array
-        Its dtype is float64 or complex128, the nearest that Dask and NumPy have, and its blocks
-        keep all limbs: slices, `rechunk`, transposes, ``+ - * / @``, elementary functions,
-        concatenation, `tensordot`, `einsum`, `sum`, `prod`, `cumsum`, `min`, `max`, `map_blocks`
-        with ``dtype=float`` and `compute` go through. An array in memory beside it, `mean`, `std`
-        and Dask's `norm` raise TypeError.
+        Its dtype is float64 or complex128, the nearest that Dask and NumPy have; its blocks keep
+        all limbs. These work on it: slices, `rechunk`, transposes, ``+ - * / @``, elementary
+        functions, concatenation, `tensordot`, `einsum`, `sum`, `prod`, `cumsum`, `min`, `max`,
+        `map_blocks` with ``dtype=float`` and `compute`. Operations with an array in memory,
+        `mean`, `std` and Dask's `norm` raise TypeError.
 
     Raises
     ------

@@ -82,10 +82,10 @@ def qr(
     -----
     A tree of R gives ``R_1``; then ``Q_1 = A R_1^-1`` block by block, a second tree R_2 of ``Q_1``,
     ``Q = Q_1 R_2^-1`` and ``R = R_2 R_1``. Q is orthogonal to a small multiple of ``n eps`` for
-    conditions up to about ``0.1 / eps``, as Cholesky QR with one repetition is up to the root of
-    that (Y. Yamamoto and others 2015). With "r" R has the errors of the tree: see `factor`. R by
-    products has the same limbs for any chunks, devices and ranks, and up to 131,056 rows the
-    same as ``mdqr.linalg.qr(a, "r", method="refine")``.
+    conditions up to about ``0.1 / eps``. Cholesky QR with one repetition has that up to the root of
+    this condition (Y. Yamamoto and others 2015). With "r" R has the errors of the tree: see
+    `factor`. R by products has the same limbs for any chunks, devices and ranks, and up to 131,056
+    rows the same as ``mdqr.linalg.qr(a, "r", method="refine")``.
 
     Examples
     --------

@@ -124,8 +124,9 @@ def lstsq(
         As `b`, ``(m,)``: 1 / variance of each row; else the third part of a chunk, without which
         its rows have weight 1.
     passes : int or "auto", default: "auto"
-        How often the rows are read; "auto": at least twice, until ``eps / 4`` bounds the error of
-        each component, at most 4 times for each working precision; an iterator once.
+        How often the rows are read. "auto" reads them at least twice, until ``eps / 4`` bounds the
+        error of each component, and at most 4 times for each working precision. An iterator is
+        read once.
     precision : Precision or str, optional
         The precision of the answer; by default the one of the first chunk; needed for texts.
     data_error : dict, optional
@@ -145,11 +146,11 @@ def lstsq(
         chunks of a list go there in turn, and stay if they lie there already; passes take them for
         the same. The answer is on the first.
     comm : optional
-        A communicator of processes that all make this call, each with chunks of its own, and all
-        get the same answer: CuPy's ``NcclCommunicator`` (each process has its GPU as the current
-        device), mpi4py's ``Comm``, or an object with `rank`, `size`, ``all_gather(bytes)``, which
-        returns the bytes of all ranks, and ``all_reduce(array)``, which replaces an int32 array by
-        the sum of all.
+        A communicator of processes that all make this call, each with chunks of its own. All get
+        the same answer. It is CuPy's ``NcclCommunicator`` (each process has its GPU as the current
+        device), mpi4py's ``Comm``, or an object with `rank`, `size`, `all_gather` and `all_reduce`.
+        ``all_gather(bytes)`` returns the bytes of all ranks, and ``all_reduce(array)`` replaces an
+        int32 array by the sum of all.
     checkpoint : str or path, optional
         A folder that this process and all workers can write, made if it does not exist. Each chunk
         leaves its R there, and its sums of each pass; a call that begins again after a stop takes

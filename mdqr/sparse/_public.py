@@ -186,9 +186,9 @@ def lstsq(
 
     Notes
     -----
-    Columns are scaled by powers of two, and the augmented system ``[[w I, a], [a^H, 0]]`` of the
-    residual over w and x is solved as by `solve` (A. Bjorck 1967), for the first of four weights w
-    with which refinement converges.
+    Columns are scaled by powers of two. The augmented system ``[[w I, a], [a^H, 0]]`` of the
+    residual over w and x is solved as by `solve` (A. Bjorck 1967). Of four weights w it takes the
+    first with which refinement converges.
 
     Examples
     --------

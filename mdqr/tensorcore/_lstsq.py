@@ -158,7 +158,7 @@ def lstsq(
     Algorithm 3). With c the condition of `a`, ``norm(a @ (x - x*))`` is some
     ``2**-52 * sqrt(n) * (norm(b) + c * norm(b - a @ x))``, as of Householder QR, and what the last
     places of x make of it. That is checked before x is returned. A gradient leaves of
-    ``a @ (x - x*)`` its length over the least singular value of ``a @ R**-1`` at most, and Lanczos
+    ``a @ (x - x*)`` its length over the least singular value of ``a @ R**-1`` at most. Lanczos
     steps on a random vector, next to the first iterations, estimate that value and c. They miss a
     value with a probability of a thousandth. Where R has lost too much of `a` another is made, and
     then a QR in float64.

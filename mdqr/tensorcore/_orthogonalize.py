@@ -83,7 +83,7 @@ def orthogonalize(a: Any, *, compute: Compute = "fp16") -> Basis:
     The matrix is factored, and Q improved until the departure from orthonormality, estimated by
     eight random vectors, is at the level of float32. That takes two passes in most cases, three or
     four where many columns nearly depend on others. A pass multiplies a Q that departs by less
-    than 1/32 with itself, and corrects it; others, and one of a single panel, it factors again, by
+    than 1/32 with itself, and corrects it. Others, and one of a single panel, it factors again, by
     products as accurate as float32. Columns that vanish are replaced by random vectors before the
     next pass.
 

@@ -118,21 +118,21 @@ def qr(
 
     By "rgs" the departure of Q from orthonormality grows with the condition of `a` (columns
     scaled), about ``u * cond(a)`` and no more than ``u * cond(a)**2``, unless `reorthogonalize` is
-    set: then it is at the level of float32 for any condition number. A column that depends on the
-    others of its panel to the accuracy of float32 (they leave less than ``2**-20`` of its length by
-    "caqr", ``2**-21`` by "cholesky") gives a zero column of Q and a zero row of R, except by
-    "geqrf"; with `reorthogonalize` directions orthogonal to all others replace such columns.
+    set. Then it is at the level of float32 for any condition number. A column that depends on the
+    others of its panel to the accuracy of float32 gives a zero column of Q and a zero row of R,
+    except by "geqrf". For that they leave less than ``2**-20`` of its length by "caqr", ``2**-21``
+    by "cholesky". With `reorthogonalize` directions orthogonal to all others replace such columns.
     Columns are scaled and rounded with subnormal numbers; afterwards a GPU may take float32 numbers
     below ``2**-126``, also of R, for zeros.
 
     By "householder" ``norm(Q.T @ Q - I) <= c * u`` for every matrix, also of deficient rank.
     The recursion is by E. Elmroth and F. Gustavson 2000, with Q formed from the last
     reflections to the first. A panel gives an orthonormal Q first, and the reflections are found
-    from it: ``I - Y K Y^T`` with Y as Q except for signs on its diagonal, and a K that comes of a
-    128 x 128 elimination in float64 (Y. Yamamoto 2012; G. Ballard and others 2014). In float64
-    CholeskyQR makes the Q of a panel orthonormal to the accuracy of float32 if, of its columns
-    divided by their lengths, the inverse of the triangle has no column longer than ``2**21.5``;
-    otherwise ``info.panel`` is "geqrf".
+    from it (Y. Yamamoto 2012; G. Ballard and others 2014). They are ``I - Y K Y^T`` with Y as Q
+    except for signs on its diagonal, and a K that comes of a 128 x 128 elimination in float64.
+    CholeskyQR in float64 makes the Q of a panel orthonormal to the accuracy of float32 under a
+    condition: of its columns divided by their lengths, the inverse of the triangle has no column
+    longer than ``2**21.5``. Otherwise ``info.panel`` is "geqrf".
 
     Examples
     --------

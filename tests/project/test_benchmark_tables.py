@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from benchmark_pages import ABOUT, RESULTS, load
 
@@ -52,6 +54,14 @@ def test_recorded_pages_are_those_of_the_recorded_rows(group):
     source = RESULTS / f"{benchmark.name}.json"
     results = load("common.rows").read(source, benchmark.row_of)
     assert benchmark.page(results) == source.with_suffix(".md").read_text()
+
+
+def test_the_page_of_small_calls_is_that_of_its_records():
+    history = load("cpu.history")
+    content = json.loads(history.FILE.read_text())
+    assert history.page(content) == history.FILE.with_suffix(".md").read_text()
+    assert content["calls"] == list(history.calls())
+    assert all(list(each["microseconds"]) == content["calls"] for each in content["records"])
 
 
 def test_every_row_is_shown(tables, page):

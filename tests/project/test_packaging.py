@@ -263,6 +263,12 @@ def test_recipes_have_the_version_and_the_dependencies_of_the_package():
     assert {name: pixi[name] for name, _ in names} == dict(names)
 
 
+def test_the_list_of_versions_begins_with_this_one():
+    entries = json.loads((ROOT / "docs" / "versions.json").read_text())
+    assert entries[0]["version"] == mdqr.__version__
+    assert all(entry["url"] == f"{entry['version']}/" for entry in entries)
+
+
 def tree(folder: Path) -> Path:
     """A small kernels folder with every part, and files that belong to none."""
     contents = {

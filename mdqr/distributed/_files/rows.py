@@ -72,8 +72,8 @@ def save_rows(
 
     Notes
     -----
-    An array of float64 ``(m, n + k, N)``, complex ``(m, n + k, 2 N)`` with imaginary limbs last,
-    whose attribute ``mdqr`` holds version, precision, field, the number of columns of b, whether b
+    An array of float64 ``(m, n + k, N)``, complex ``(m, n + k, 2 N)`` with imaginary limbs last.
+    Its attribute ``mdqr`` holds version, precision, field, the number of columns of b, whether b
     is a vector, and the lengths of the chunks. In Parquet a column of lists of N numbers for each
     column, a row group a chunk, and the attribute as JSON in the metadata of the file.
 
@@ -187,9 +187,9 @@ def open_rows(
     Parameters
     ----------
     path : str or path
-        A file of `save_rows`; or a text file that ends in ``.csv``, ``.txt`` or ``.tsv``, or
-        columns of texts or numbers in Parquet, whose decimal numbers are rounded once, as
-        `mdqr.loadtxt` does.
+        A file of `save_rows`; or a text file that ends in ``.csv``, ``.txt`` or ``.tsv``; or
+        columns of texts or numbers in Parquet. Decimal numbers are rounded once, as `mdqr.loadtxt`
+        does.
     precision : Precision or str, optional
         Of the numbers of a text or Parquet file, where it is needed.
     b : int, str or sequence of them, optional

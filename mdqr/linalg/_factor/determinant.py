@@ -135,11 +135,11 @@ def det(
     -----
     All bounds are proven. Of a few matrices of order 6 or less the determinants are exact, by
     integers (E. H. Bareiss 1968), and rounded once. Others are products of the pivots of
-    ``P A = L U`` in the next precision, and in higher ones while the errors of these factors may
-    change too many digits: by ``prod(r_i + e_i) - prod(r_i)`` at most, r and e the norms of the
-    rows of A and of the errors (J. Hadamard 1893), or relative to the determinant by
-    ``prod(1 + m_i) - 1``, m those of the rows of ``A^-1 E``, with an inverse that is shown to be
-    near enough. In od they are corrected by the trace of ``A^-1 (P A - L U)``. A determinant
+    ``P A = L U`` in the next precision, and in higher ones while the errors E of these factors may
+    change too many digits. They change the determinant by ``prod(r_i + e_i) - prod(r_i)`` at most,
+    r and e the norms of the rows of A and of E (J. Hadamard 1893). Relative to the determinant it
+    is ``prod(1 + m_i) - 1``, m the norms of the rows of ``A^-1 E``, with an inverse that is shown
+    to be near enough. In od they are corrected by the trace of ``A^-1 (P A - L U)``. A determinant
     is an integer times a power of two: once the bound is below half of that the nearest multiple is
     taken, which is exact, zero or not. Matrices that od leaves open are eliminated in integers if
     that takes no longer than about two seconds.

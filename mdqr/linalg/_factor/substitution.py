@@ -115,12 +115,12 @@ def solve_triangular(
 
     Notes
     -----
-    Substitution by tiles of rows with divisions, no inverted tiles: the solution satisfies
+    Substitution by tiles of rows with divisions, no inverted tiles. The solution satisfies
     ``(op(a) + E) x = b`` with ``abs(E) <= (n + 16) eps abs(a)`` in every entry (N. J. Higham,
-    Accuracy and Stability of Numerical Algorithms, chapter 8), up to components below the smallest
-    doubles. Rows and columns are scaled by powers of two before. Columns of `b` whose solution
-    spans more than the exponents of doubles are solved row by row, more slowly, with components
-    that have exponents of their own.
+    Accuracy and Stability of Numerical Algorithms, chapter 8). Components below the smallest
+    doubles are an exception. Rows and columns are scaled by powers of two before. Columns of `b`
+    whose solution spans more than the exponents of doubles are solved row by row, more slowly, with
+    components that have exponents of their own.
 
     Examples
     --------

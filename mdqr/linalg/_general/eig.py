@@ -104,13 +104,13 @@ def eig(
         The precision of the results; by default the highest of the operands.
     data_error : dict, optional
         Bounds of the errors of entries, ``{"a_atol": ..., "a_rtol": ..., "b_atol": ...}``, numbers
-        or arrays that broadcast to a or b, as in `lstsq`; by default half a unit in the last place
-        of the precision in which the entries were given.
+        or arrays that broadcast to a or b, as in `lstsq`. The default is half a unit in the last
+        place of the precision in which the entries were given.
     progress : callable or bool, optional
         Called as ``progress(stage, done, total)``; True for a bar. The stages are "refine", steps
-        whose number is not known before the last; where these do not converge, "reduce", by
-        columns, and "iterate", by eigenvalues, of the QR algorithm, once or more; and "certify", by
-        matrices, for pairs after each.
+        whose number is not known before the last, and "certify", by matrices, for pairs after
+        each. Where the steps do not converge, the QR algorithm runs once or more: "reduce", by
+        columns, and "iterate", by eigenvalues.
 
     Returns
     -------
@@ -146,14 +146,13 @@ def eig(
 
     Notes
     -----
-    The entries count as exact. ``info.error_bound`` is proven, with all rounding errors: at most
-    ``4 eps`` of an eigenvalue itself, usually what the last rounding has cut off, while its
-    condition, and what it is relative to the norm, are small relative to ``1 / eps``; no more than
-    about ``n * info.condition * eps * norm(a)`` otherwise. ``info.data_error_bound`` holds for all
-    matrices whose entries are within their errors. The k
-    eigenvalues of a Jordan block, or k that rounding does not resolve, have bounds of about
-    ``eps**(1/k)`` and ``info.multiplicity`` of k; their vectors are nearly parallel. Where a
-    condition is below ``eps**-0.5``,
+    The entries count as exact. ``info.error_bound`` is proven, with all rounding errors. It is at
+    most ``4 eps`` of an eigenvalue itself, usually what the last rounding has cut off, while its
+    condition, and what it is relative to the norm, are small relative to ``1 / eps``. Otherwise it
+    is no more than about ``n * info.condition * eps * norm(a)``. ``info.data_error_bound`` holds
+    for all matrices whose entries are within their errors. The k eigenvalues of a Jordan block, or
+    k that rounding does not resolve, have bounds of about ``eps**(1/k)`` and ``info.multiplicity``
+    of k; their vectors are nearly parallel. Where a condition is below ``eps**-0.5``,
     ``norm(a v - w v) <= 100 n eps norm(a) + n 2^-1060 (1 + norm(a))``: next to the smallest
     doubles, values and vectors lose their last limbs. Of real matrices, eigenvalues are exactly
     real or conjugate where that is proven.

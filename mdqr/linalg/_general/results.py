@@ -37,8 +37,8 @@ class EigInfo(Info):
         float64: correct decimal digits of each eigenvalue, for the entries as stored.
     data_error_bound : numpy.ndarray
         float64: as `error_bound`, for the eigenvalues of every matrix, or pair, whose entries are
-        within their errors: `data_error`, or half a unit in the last place of the precision in
-        which they were given.
+        within their errors. These are `data_error`, or half a unit in the last place of the
+        precision in which the entries were given.
     data_digits : numpy.ndarray
         float64: correct decimal digits of each eigenvalue for all such matrices.
     bound_kind : str

@@ -39,9 +39,9 @@ class SchurResult(WithInfo, _Factors):
     Z : MDArray
         Unitary ``(..., n, n)``.
     info : FactorInfo
-        Proven bounds of the backward error, and of how far Z is from unitary: some matrix with
+        Proven bounds of the backward error, and of how far Z is from unitary. Some matrix with
         exactly this T and the unitary matrix next to Z is within `info.error_bound` and
-        ``2 info.orthogonality norm(a)`` of a, so that T has the eigenvalues of a matrix that near.
+        ``2 info.orthogonality norm(a)`` of a. So T has the eigenvalues of a matrix that near.
     """
 
     info: FactorInfo

@@ -68,8 +68,8 @@ def solve_continuous_are(
         The precision of the result; by default the highest of the operands.
     data_error : dict, optional
         Bounds of the errors of entries, as in `lstsq`, with the keys ``a_atol``, ``a_rtol`` and the
-        same for the other operands; by default half a unit in the last place of the precision in
-        which they were given.
+        same for the other operands. The default is half a unit in the last place of the precision
+        in which they were given.
     return_info : bool, optional
         Whether to return what is known of the errors, too.
 

@@ -78,8 +78,9 @@ def expm_frechet(a: Any, e: Any, /, *, precision: PrecisionLike | None = None) -
 
     Notes
     -----
-    Both are blocks of the exponential of ``[[a, s e], [0, a]]``, s a power of two that makes the
-    largest entries of both blocks equal (N. J. Higham, Functions of Matrices, 2008, section 3.2).
+    Both are blocks of the exponential of ``[[a, s e], [0, a]]`` (N. J. Higham, Functions of
+    Matrices, 2008, section 3.2). s is a power of two that makes the largest
+    entries of both blocks equal.
     Errors are bounded as by `expm` for that matrix.
 
     Examples

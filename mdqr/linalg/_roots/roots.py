@@ -47,7 +47,8 @@ class RootsResult(WithInfo, _Fields):
         float64 ``(n,)``: the exact roots can be numbered so that each is that near to its value.
     multiplicity : numpy.ndarray
         int64 ``(n,)``: 1 where the disk has one root, otherwise the number of roots of which the
-        value is one, in as many disks that meet: a multiple root, or some that rounding makes one.
+        value is one, in as many disks that meet. They are a multiple root, or some that rounding
+        makes one.
     info : Info
         No field of the tuple; its `error_bound` is that of the tuple, and `data_error_bound` holds
         for the roots of all polynomials whose coefficients are within their errors.
@@ -103,9 +104,9 @@ def roots(
     Warns
     -----
     DataPrecisionWarning
-        If the coefficients may have been rounded to their precision, as those whose last limb is
-        full, and errors of half a unit in the last place leave fewer than two digits of a root; or
-        if the errors that `data_error` states do.
+        If errors of the coefficients leave fewer than two digits of a root: those that
+        `data_error` states, or half a unit in the last place. The latter are assumed of
+        coefficients that may have been rounded, as those whose last limb is full.
 
     See Also
     --------
@@ -115,8 +116,8 @@ def roots(
     -----
     `error_bound` and `multiplicity` refer to the coefficients as they are stored. They are proven,
     rounding errors included. A bound is what rounding to the limbs of the answer cuts off and
-    hardly more, also of a multiple root, unless its multiplicity times the bits of the answer is
-    more than 8192; then it is about ``2**(-8192 / k)`` of a root of multiplicity k. Where disks
+    hardly more, also of a multiple root. If its multiplicity k times the bits of the answer is more
+    than 8192, the bound is about ``2**(-8192 / k)`` of the root. Where disks
     prove it, roots of real polynomials have an imaginary part that is exactly zero, or are exactly
     conjugate. `info.data_error_bound` is proven, too; it is infinite where the leading coefficient
     is not known to differ from zero.

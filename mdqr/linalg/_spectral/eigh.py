@@ -154,9 +154,9 @@ def eigh(
     that LAPACK and its threads, and on the other matrices of a batch.
 
     With `b` the matrix is ``L^-1 a L^-H``, ``b = L L^H`` by Cholesky (G. H. Golub and C. F. Van
-    Loan, Matrix Computations, section 8.7), and what that loses is refined by residuals with `a`
-    and `b`, as far as ``n eps cond(b)`` is below 1: values are accurate to ``100 n**2 eps cond(b)``
-    of the largest one in any case, and usually to ``eps`` of themselves; vectors are orthonormal in
+    Loan, Matrix Computations, section 8.7). What that loses is refined by residuals with `a` and
+    `b`, as far as ``n eps cond(b)`` is below 1. Values are accurate to ``100 n**2 eps cond(b)`` of
+    the largest one in any case, and usually to ``eps`` of themselves. Vectors are orthonormal in
     the product with `b` within ``100 n**2 eps cond(b)``.
 
     Examples

@@ -300,9 +300,9 @@ def polar(
     -----
     With k = ``min(m, n)``, ``norm(a - u p) <= 100 k eps norm(a)``, u is orthonormal within ``100 k
     eps``, and p has an error of at most ``150 k eps norm(a)`` in the Frobenius norm (N. J. Higham,
-    Functions of Matrices, 2008, theorem 8.9). u is the orthonormal matrix nearest to `a`; its error
-    is that over the sum of the two smallest singular values, and is one of many for matrices
-    without full rank.
+    Functions of Matrices, 2008, theorem 8.9). u is the orthonormal matrix nearest to `a`. Its
+    error is that over the sum of the two smallest singular values. For matrices without full rank
+    it is one of many.
 
     Examples
     --------

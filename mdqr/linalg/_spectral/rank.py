@@ -190,11 +190,11 @@ def pinv(
     Notes
     -----
     With the rank r by the tolerance, of matrices that have exactly that rank, every entry has an
-    error of at most ``300 k eps s[0] / s[r-1]**2``, k = ``min(m, n)``: by the errors of `lowrank`,
-    or of `svd` for tolerances below rounding errors (G. W. Stewart, On the perturbation of
-    pseudo-inverses, 1977). The bounds in the info are proven where no singular value counts as
-    zero, by residuals in twice the limbs. They are infinite where one does: a pseudoinverse of the
-    matrix as stored, of full rank except for exact zeros, may be anywhere.
+    error of at most ``300 k eps s[0] / s[r-1]**2``, k = ``min(m, n)`` (G. W. Stewart, On the
+    perturbation of pseudo-inverses, 1977). It comes of the errors of `lowrank`, or of `svd` for
+    tolerances below rounding errors. The bounds in the info are proven where no singular value
+    counts as zero, by residuals in twice the limbs. They are infinite where one does: a
+    pseudoinverse of the matrix as stored, of full rank except for exact zeros, may be anywhere.
 
     Examples
     --------

@@ -155,12 +155,13 @@ def svd(
 
     Notes
     -----
-    ``norm(a - U S Vh) <= 40 k eps norm(a)``, U and Vh are orthonormal within ``40 k eps``, and
-    every singular value is accurate to ``40 k eps`` of itself times the condition that `a` has once
-    its columns have length 1, where its rows are of like size, or the other way round for wide and
-    square matrices (J. Demmel and K. Veselic, Jacobi's method is more accurate than QR, 1992); in
-    any case to ``40 k eps`` of the largest one. Entries that are no more than ``2**-1000`` of the
-    largest one lose digits in od, and values below ``2**-1074`` are zero.
+    ``norm(a - U S Vh) <= 40 k eps norm(a)``, U and Vh are orthonormal within ``40 k eps``,
+    and every singular value is accurate to ``40 k eps`` of the largest one. Where the rows of `a`
+    are of like size, each is accurate to ``40 k eps`` of itself times the condition that `a` has
+    once its columns have length 1 (J. Demmel and K. Veselic, Jacobi's method is more accurate than
+    QR, 1992). For wide and square matrices rows and columns may be exchanged in that. Entries that
+    are no more than ``2**-1000`` of the largest one lose digits in od, and values below
+    ``2**-1074`` are zero.
 
     ``info.error_bound`` proves what is right of each value, little above its true error, and
     ``info.vector_error_bound`` how far vectors are from exact ones. They are residuals in twice
@@ -173,10 +174,10 @@ def svd(
     the rotations, thus on its version and its threads, and on the other matrices of a batch.
 
     Where LAPACK finds values within ``2**30`` of each other its vectors turn the columns.
-    Otherwise columns are sorted by length and factored, R^H again (Z. Drmac and K. Veselic, New
-    fast and accurate Jacobi SVD algorithm, 2008), and the rows of the second R are made
-    orthogonal. That is done by LAPACK for rows of like size, by products once all angles are
-    small, by Jacobi rotations otherwise.
+    Otherwise columns are sorted by length and factored, and R^H again (Z. Drmac and K. Veselic,
+    New fast and accurate Jacobi SVD algorithm, 2008). Then the rows of the second R are made
+    orthogonal: by LAPACK for rows of like size, by products once all angles are small, by Jacobi
+    rotations otherwise.
 
     Examples
     --------

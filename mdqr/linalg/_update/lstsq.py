@@ -179,8 +179,8 @@ class UpdatableLstsq:
         """The digits that removals of rows have lost since the last refactorisation or repair.
 
         What they lost adds up. Where many rows have come and gone without data, the errors of all
-        changes bound it: twice the digits that R, relative to the longest columns so far, has for a
-        condition, and the digits of the number of changes.
+        changes bound it: twice the digits of the condition of R, relative to the longest columns
+        so far, and the digits of the number of changes.
         """
         return self._fit.lost
 

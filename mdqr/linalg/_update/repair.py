@@ -81,12 +81,11 @@ def repair(
     Notes
     -----
     With ``E = A - Q R`` and ``F = I - Q^H Q``, computed as if in twice the precision, and
-    ``Y = E R^-1``, ``C = Q^H Y``: T is the upper part of ``C + C^H - F`` with half its diagonal,
-    and ``R + T R`` and ``Q + D``, ``D = Y - Q T``, are accurate to first order: ``D^H D`` and
-    ``D T`` are left. Sweeps are repeated until these are below eps; what remains is the rounding of
-    the last sums. No column is worked on alone: a sweep is products and two triangular solutions,
-    ``8 m n^2`` multiply-adds.
-    Without Q, ``Q = A R^-1``.
+    ``Y = E R^-1``, ``C = Q^H Y``, let T be the upper part of ``C + C^H - F`` with half its
+    diagonal. Then ``R + T R`` and ``Q + D``, ``D = Y - Q T``, are accurate to first order:
+    ``D^H D`` and ``D T`` are left. Sweeps are repeated until these are below eps; what remains is
+    the rounding of the last sums. No column is worked on alone: a sweep is products and two
+    triangular solutions, ``8 m n^2`` multiply-adds. Without Q, ``Q = A R^-1``.
 
     Examples
     --------

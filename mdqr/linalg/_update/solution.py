@@ -152,8 +152,8 @@ class UpdatableLstsqInfo(Statistics[Any]):
         Estimated 2-norm condition number of the matrix with columns scaled by powers of two.
     error_bound : numpy.ndarray
         Bound of the absolute error (of complex x: of its modulus) of each component of what `solve`
-        returns, as the solution for the rows as they came, rounded to the working precision;
-        float64 of x's shape.
+        returns; float64 of x's shape. The exact solution is that of the rows as they came, rounded
+        to the working precision.
     digits : numpy.ndarray
         Correct decimal digits of each component, float64 of x's shape; none for a zero unless b is
         zero.

@@ -149,7 +149,8 @@ class FitInfo(FitStatistics):
         "proven" with `verified`, else "estimated".
     data_digits : numpy.ndarray
         Correct decimal digits for all `ydata` within half a unit in the last place of the precision
-        in which they were given; of `least_squares`, whose data are inside the function, `digits`.
+        in which they were given. Of `least_squares`, whose data are inside the function, they are
+        `digits`.
     """
 
     derivatives: str

@@ -138,7 +138,7 @@ def pade(series: PowerSeries, L: int, M: int) -> Pade:
     Notes
     -----
     Computed on the host, wherever the series is, and in a unit of t, a power of two, in which the
-    coefficients up to order L + M are near one size: in another unit of t or of the series the
+    coefficients up to order L + M are near one size. So in another unit of t or of the series the
     same limbs come out, times powers of two. The denominator solves a Toeplitz system, by QR with
     columns scaled to one. Where that is singular to ``eps**0.75``, degrees are lowered by one each
     (P. Gonnet, S. Guttel and L. N. Trefethen 2013 on why). Denominators of lower degree that fit

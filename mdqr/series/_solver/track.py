@@ -184,7 +184,7 @@ def track(
 
     Notes
     -----
-    A step is at most half of the distance of the nearest pole of the approximants, and so short
+    A step is at most half of the distance of the nearest pole of the approximants. It is so short
     that their error stays below 0.005 of the distance of other paths, which the second derivatives
     bound (S. Telen, M. Van Barel and J. Verschelde, SIAM J. Sci. Comput. 42, 2020). Approximants
     are of the degrees [5/1]. `solve` has an endgame: paths that end in singular

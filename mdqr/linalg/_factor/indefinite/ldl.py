@@ -101,7 +101,8 @@ def ldl(
 
     Notes
     -----
-    Pivots of one or two rows (J. R. Bunch and L. Kaufman 1977) in working precision, on the host:
+    Pivots have one or two rows (J. R. Bunch and L. Kaufman 1977), in working precision, on the
+    host. The errors are within
     ``abs(a - lu d lu^H) <= 40 n eps (abs(a) + abs(lu) abs(d) abs(lu^H))`` (N. J. Higham, Accuracy
     and Stability of Numerical Algorithms, section 11.1). Singular matrices have factors, too.
 

@@ -110,7 +110,7 @@ def qz(
         The precision of the results; by default the higher one of `a` and `b`.
     data_error : dict, optional
         Bounds of the errors of entries, as in `lstsq`, with the keys ``a_atol``, ``a_rtol``,
-        ``b_atol`` and ``b_rtol``; by default half a unit in the last place of the precision in
+        ``b_atol`` and ``b_rtol``. The default is half a unit in the last place of the precision in
         which they were given.
 
     Returns
