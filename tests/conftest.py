@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import shutil
 import sys
+import tempfile
 import zlib
 
 import numpy as np
@@ -31,8 +34,21 @@ settings.register_profile(
 )
 settings.load_profile("default")
 
+# Collecting makes millions of objects that stay: each search for garbage would go through them.
+gc.disable()
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
+
 
 def pytest_configure(config):
+    # Where modules are not to be compiled into the tree, processes that tests start share a folder.
+    if sys.dont_write_bytecode and "PYTHONPYCACHEPREFIX" not in os.environ:
+        os.environ["PYTHONPYCACHEPREFIX"] = folder = tempfile.mkdtemp()
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # Plots are drawn without a screen.
     os.environ.setdefault("MPLBACKEND", "Agg")
     # A worker has a core: the threads of BLAS would wait for the cores of other workers.
