@@ -12,7 +12,7 @@ from mdqr._errors import shown
 from mdqr._functions import creation, filled, sequences
 from mdqr._precision import Precision, as_precision
 from mdqr._typing import PrecisionLike
-from mdqr.testing._families import FAMILIES, Bounds, Planes, draw, fits
+from mdqr.testing._families import FAMILIES, Bounds, Planes, draw, draw_mixed, fits
 from mdqr.testing._relations import RELATIONS, relate
 from mdqr.testing._values import Range, exact_bound, first_limbs, value
 
@@ -404,24 +404,13 @@ def _draw(draw_from: DrawFn, options: _Options, size: int) -> Planes:
     if choice < len(families):
         planes = draw(families[choice], rng, limbs, total, spread, options.bounds)
     else:
-        planes = _mixed(rng, limbs, total, spread, options)
+        member = rng.integers(0, len(families), size=total)
+        planes = draw_mixed(families, member, rng, limbs, spread, options.bounds)
     planes = planes.reshape(limbs, options.parts, size)
     outside = np.ones(size, dtype=bool)
     outside[start:stop] = False
     planes[:, :, outside] = 0.0
     planes[0, 0, outside] = np.ldexp(1.0, min(max(0, options.bounds.low), options.bounds.high))
-    return planes
-
-
-def _mixed(
-    rng: np.random.Generator, limbs: int, size: int, spread: int, options: _Options
-) -> Planes:
-    families = options.families
-    member = rng.integers(0, len(families), size=size)
-    planes = np.zeros((limbs, size))
-    for i, family in enumerate(families):
-        where = np.flatnonzero(member == i)
-        planes[:, where] = draw(family, rng, limbs, len(where), spread, options.bounds)
     return planes
 
 
