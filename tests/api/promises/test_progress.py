@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from each_case import each_case
 
 import mdqr
 from mdqr import _progress, linalg, series
@@ -167,8 +168,8 @@ def test_no_bar_where_there_is_no_terminal(bars, monkeypatch):
 # -- what it may be ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("wrong", [1, "bar", [print]], ids=str)
+@each_case("name", CALLS)
+@each_case("wrong", [1, "bar", [print]])
 def test_anything_else_is_refused(name, wrong):
     function = name.partition(",")[0]
     kind = type(wrong).__name__

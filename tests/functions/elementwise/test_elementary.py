@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from each_case import each_case
 from elementwise_cases import assert_normalised
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -118,7 +119,7 @@ def assert_as_numpy(got, wanted, err_msg=""):
     np.testing.assert_array_equal(np.signbit(got[zeros]), np.signbit(wanted[zeros]), err_msg)
 
 
-@pytest.mark.parametrize("name", [name for name in REAL if hasattr(np, name)])
+@each_case("name", [name for name in REAL if hasattr(np, name)])
 def test_special_values_are_numpys(name, precision):
     x = one_limb(POINTS, precision)
     with np.errstate(all="ignore"):
