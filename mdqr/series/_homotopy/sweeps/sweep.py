@@ -148,10 +148,14 @@ class Sweep:
         ends, values = _Ends.unknown(1, k, n, self.precision), [gaussian(p) for p in target]
         given, device = Given(self.given, None, values), self.homotopy.device
         try:
-            self.problem.at(values)
+            terms = self.problem.at(values)
         except ValueError:  # an equation has lost all unknowns
             return ends
-        one = best(self.problem, given, self.precision, rng, self.certify, device, None)
+        powers = self.homotopy.units
+        assert powers is not None
+        one = best(
+            self.problem, given, terms, powers, self.precision, rng, self.certify, device, None
+        )
         found, here = one.solutions, np.flatnonzero(one.place >= 0)
         which = one.place[here]
         ends.x[0, here], ends.error[0, here] = found.x[which], found.error_bound[which]
