@@ -26,9 +26,8 @@ from mdqr.series._homotopy.problem import Problem
 from mdqr.series._homotopy.proofs.certify_batch import proofs
 from mdqr.series._homotopy.results.collect import errors_in_units, points_in_units
 from mdqr.series._homotopy.results.parts import REAL
-from mdqr.series._homotopy.solutions import SolveInfo
 from mdqr.series._homotopy.sweeps.parameter_tables import ParameterTables
-from mdqr.series._homotopy.sweeps.solution_sweep import SolutionSweep
+from mdqr.series._homotopy.sweeps.solution_sweep import SolutionSweep, sweep_info
 from mdqr.series._homotopy.tracker import THERE, TOLERANCE, Paths, by_kernel
 from mdqr.series._systems.terms import Terms, gaussian
 
@@ -174,14 +173,6 @@ class Sweep:
 
     def _result(self, ends: _Ends, again: int) -> SolutionSweep:
         lost = ~ends.found
-        counts = {
-            "paths": ends.found.size,
-            "at_infinity": int(ends.infinite.sum()),
-            "positive_dimensional": int(ends.on_set.sum()),
-            "extraneous": 0,
-            "failed": int((lost & ~ends.infinite & ~ends.on_set).sum()),
-            "followed_again": again,
-        }
         limbs = ends.x.limbs.copy()
         limbs[:, :, lost] = np.nan
         for flags in (ends.real, ends.singular, ends.certified):
@@ -191,7 +182,7 @@ class Sweep:
             self.problem.variables, from_limbs(limbs, dtype=complex),
             ends.found, ends.infinite, ends.on_set, ends.real, ends.singular, ends.certified,
             ends.error, ends.radius,
-            SolveInfo(counts, self.precision, method="parameters"),
+            sweep_info(ends.found, ends.infinite, ends.on_set, self.precision, again),
         )  # fmt: skip
 
 
