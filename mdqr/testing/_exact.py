@@ -53,7 +53,7 @@ def from_integers(values: Integers, exponent: int, limbs: int) -> NDArray[np.flo
 
 
 def _greedy(value: int, exponent: int, limbs: int) -> list[float]:
-    """Return limbs each of which is nearest to what those above it leave."""
+    """Return limbs, each nearest to the value less those above it."""
     out: list[float] = []
     while value and len(out) < limbs:
         excess = value.bit_length() - 1000

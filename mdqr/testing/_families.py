@@ -59,7 +59,7 @@ def draw_mixed(
     spread: int,
     bounds: Bounds,
 ) -> Planes:
-    """Draw values of several families; that of value `i` is ``families[member[i]]``."""
+    """Draw values of several families: value `i` of ``families[member[i]]``."""
     planes = np.zeros((limbs, len(member)))
     wanted = np.zeros(len(member), dtype=np.int64)
     special = np.zeros(len(member), dtype=bool)
