@@ -25,6 +25,8 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
+# As many values from half as many draws, which take most of the time where arrays are short.
+settings.register_profile("arrays", settings.get_profile("default"), max_examples=10)
 # For what is marked `long`: 200,000 values from arrays of 2,000.
 settings.register_profile(
     "long",
