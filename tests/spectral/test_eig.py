@@ -150,8 +150,6 @@ def test_clusters(precision, power, rng, monkeypatch):
     assert abs(np.sort(found.eigenvalues.real.to_fractions()) - wanted).max() <= 1e-6 * gap
 
 
-# Of values near zero, moved by about the root of eps, no digit may be determined.
-@pytest.mark.filterwarnings("ignore::mdqr.DataPrecisionWarning")
 @pytest.mark.parametrize("k", [2, 4])
 def test_defective_values(multiple, k, rng):
     """A rotated Jordan block: bounds of about the k-th root of eps, and the condition tells."""
