@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cache
 
 import flint
 import numpy as np
@@ -18,7 +17,6 @@ from exact_matrices import (
 )
 
 import mdqr
-from mdqr._precision import as_precision
 from mdqr.testing import matrix
 
 __all__ = [
@@ -38,21 +36,8 @@ __all__ = [
 
 
 def random(m, n, precision, dtype, rng, cond=100):
-    """A matrix with full limbs and a condition that the precision can carry.
-
-    Rows and columns of one matrix of the kind in random order, with random signs: singular values
-    stay, and it takes a hundredth of the time of another one.
-    """
-    a = _one_of(m, n, as_precision(precision), dtype, cond).limbs
-    rng = np.random.default_rng(rng)
-    signs = np.where(rng.random((m, 1)) < 0.5, -1.0, 1.0) * np.where(rng.random(n) < 0.5, -1.0, 1.0)
-    a = (a * signs + 0.0)[..., rng.permutation(m)[:, None], rng.permutation(n)]
-    return mdqr.from_limbs(a, dtype=dtype)
-
-
-@cache
-def _one_of(m, n, precision, dtype, cond):
-    return matrix("random", m, n, cond=cond, precision=precision, dtype=dtype, rng=1)
+    """A matrix with full limbs and a condition that the precision can carry."""
+    return matrix("random", m, n, cond=cond, precision=precision, dtype=dtype, rng=rng)
 
 
 def scaled(a, rows=0, columns=0):
