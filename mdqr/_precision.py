@@ -312,6 +312,11 @@ def precision_for_digits(digits: float) -> Precision:
     return next(precision for precision in PRECISIONS if precision.digits >= digits)
 
 
+def precisions_with_functions() -> list[Precision]:
+    """Return the precisions that have elementary functions, the lowest first."""
+    return [precision for precision in PRECISIONS if precision.limbs <= MOST_OF_FUNCTIONS]
+
+
 def next_with_functions(precision: Precision) -> Precision:
     """Return the next higher precision if it has elementary functions, else `precision` itself."""
     return precision.next if precision.next.limbs <= MOST_OF_FUNCTIONS else precision

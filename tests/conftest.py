@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import shutil
 import sys
+import tempfile
 import zlib
 
 import numpy as np
@@ -22,6 +25,8 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
+# As many values from half as many draws, which take most of the time where arrays are short.
+settings.register_profile("arrays", settings.get_profile("default"), max_examples=10)
 # For what is marked `long`: 200,000 values from arrays of 2,000.
 settings.register_profile(
     "long",
@@ -30,6 +35,14 @@ settings.register_profile(
     derandomize=False,
 )
 settings.load_profile("default")
+
+# Collecting makes millions of objects that stay: each search for garbage would go through them.
+gc.disable()
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 # The precisions of which a usual run has one test in so many.
@@ -46,6 +59,11 @@ def pytest_itemcollected(item):
 
 
 def pytest_configure(config):
+    # Where modules are not to be compiled into the tree, processes that tests start share a folder.
+    if sys.dont_write_bytecode and "PYTHONPYCACHEPREFIX" not in os.environ:
+        os.environ["PYTHONPYCACHEPREFIX"] = folder = tempfile.mkdtemp()
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # Plots are drawn without a screen.
     os.environ.setdefault("MPLBACKEND", "Agg")
     # A worker has a core: the threads of BLAS would wait for the cores of other workers.

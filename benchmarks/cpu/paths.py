@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -17,6 +16,7 @@ import numpy as np
 from benchmarks.common.precisions import PRECISIONS
 from benchmarks.common.rows import Row
 from benchmarks.common.runner import Benchmark, Options
+from benchmarks.common.timing import with_times
 from mdqr.linalg import LinAlgError, inv
 from mdqr.series import Solutions, SolutionSweep, System, mixed_volume, solve
 from mdqr.series._homotopy import endgame, follow
@@ -57,9 +57,7 @@ def counts(options: Options) -> Iterator[Row]:
     for one in COUNTS:
         if options.quick and one.paths > 100:
             continue
-        start, clock = time.perf_counter(), time.process_time()
-        found = solve(one.system(), start=one.start)
-        wall, cpu = time.perf_counter() - start, time.process_time() - clock
+        found, wall, cpu = with_times(partial(solve, one.system(), start=one.start))
         info = found.info
         details = {
             "known": one.solutions, "certified": int(found.is_certified.sum()), "wall": wall,
@@ -82,10 +80,9 @@ def times(options: Options) -> Iterator[Row]:
         solve(given)
         walls, clocks = [], []
         for _ in range(1 if options.quick else 5):
-            start, clock = time.perf_counter(), time.process_time()
-            found = solve(given)
-            walls.append(time.perf_counter() - start)
-            clocks.append(time.process_time() - clock)
+            found, wall, cpu = with_times(partial(solve, given))
+            walls.append(wall)
+            clocks.append(cpu)
         if not found.is_certified.all() or found.info.failed:
             raise AssertionError(f"{name}: {found.info}")
         size = f"{found.paths} paths"
@@ -141,13 +138,10 @@ def paths(options: Options, device: str | None = None) -> Iterator[Row]:
 
 
 def _seconds(call: Callable[[], Solutions | SolutionSweep], *, processor: bool) -> float:
-    clock = time.process_time if processor else time.perf_counter
-    start = clock()
-    found = call()
-    seconds = clock() - start
+    found, wall, cpu = with_times(call)
     if not found.is_certified.all() or found.info.failed:
         raise AssertionError(str(found.info))
-    return seconds
+    return cpu if processor else wall
 
 
 def precisions(options: Options) -> Iterator[Row]:
@@ -213,9 +207,7 @@ def volumes(options: Options) -> Iterator[Row]:
     """Seconds of mixed volumes."""
     for n in (5, 6, 7):
         given = cyclic(n)
-        start = time.perf_counter()
-        volume = mixed_volume(given)
-        seconds = time.perf_counter() - start
+        volume, seconds, _ = with_times(partial(mixed_volume, given))
         yield Row("volumes", f"cyclic-{n}: {volume}", "mdqr", "", f"{n}", seconds, "s")
 
 

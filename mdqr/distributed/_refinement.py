@@ -25,6 +25,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block, Kind
 from mdqr.distributed._sums import Errors, Point, Sums
+from mdqr.linalg._factor.condition import irregular
 from mdqr.linalg._products.exact.residual import residual
 from mdqr.linalg._shared import pairs
 from mdqr.linalg._shared.checks import Checks, fetch
@@ -41,7 +42,6 @@ _FLOOR = 2.0**-1000
 _CLEAR = 1e8
 _POWERS = 4
 _PROBES = 4
-_GOLDEN = 0.6180339887498949
 # One of the vectors has 1 / (4 sqrt(n)) of any direction, but for one in some hundred sets.
 _MARGIN = 4.0
 # Moduli and sums are those of float64.
@@ -131,8 +131,7 @@ def problem_of(fit: Fit, function: str, *, measured: bool = True) -> Problem:
     checks.settle()
     peak = host_block(fit.peak)[fit.n :]
     unit = np.where(peak > scaling.ABSENT, peak, 0)
-    row = np.arange(1.0, fit.n + 1.0)[:, None]
-    start = (row * (row + np.arange(1.0, _PROBES + 1.0)) * _GOLDEN) % 1.0 - 0.5
+    start = irregular(np, fit.n, _PROBES)
     xp, field = fit.engine.backend.xp, kind.is_complex
     native = xp.asarray(start.astype(np.complex128) if field else start)
     with np.errstate(all="ignore"):

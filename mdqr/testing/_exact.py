@@ -39,27 +39,36 @@ def to_integers(planes: NDArray[np.float64]) -> Integers:
 
 def from_integers(values: Integers, exponent: int, limbs: int) -> NDArray[np.float64]:
     """Round ``values * 2**exponent`` to `limbs` normalised limbs: float64 ``(limbs, *shape)``."""
-    flat = [_round(int(value), exponent, limbs) for value in values.ravel()]
-    planes = np.array(flat, dtype=np.float64).reshape(-1, limbs).T
-    return np.ascontiguousarray(planes).reshape(limbs, *values.shape)
-
-
-def _round(value: int, exponent: int, limbs: int) -> list[float]:
+    flat = [int(value) for value in values.ravel()]
     if exponent < -SCALE:
-        value, exponent = _nearest(value, -SCALE - exponent), -SCALE
-    out = []
-    for _ in range(limbs):
-        excess = max(value.bit_length() - 1000, 0)
+        flat, exponent = [_nearest(value, -SCALE - exponent) for value in flat], -SCALE
+    columns = [_greedy(value, exponent, limbs) for value in flat]
+    planes = np.ascontiguousarray(np.array(columns, dtype=np.float64).reshape(-1, limbs).T)
+    with np.errstate(all="ignore"):
+        for i in range(limbs - 1):  # greedy limbs may tie; one pass makes the upper one even
+            total = planes[i] + planes[i + 1]
+            planes[i + 1] -= total - planes[i]
+            planes[i] = total
+    return planes.reshape(limbs, *values.shape)
+
+
+def _greedy(value: int, exponent: int, limbs: int) -> list[float]:
+    """Return limbs, each nearest to the value less those above it."""
+    out: list[float] = []
+    while value and len(out) < limbs:
+        excess = value.bit_length() - 1000
+        if excess <= 0:
+            leading = float(value)
+            value -= int(leading)
+            out.append(math.ldexp(leading, exponent))
+            continue
         top = value >> excess
         if excess and value & ((1 << excess) - 1):
             top |= 1  # 1000 bits and a sticky one round as the whole does
         leading = float(top)
         value -= int(leading) << excess
         out.append(math.ldexp(leading, excess + exponent))
-    for i in range(limbs - 1):  # greedy limbs may tie; one pass makes the upper one even
-        total = out[i] + out[i + 1]
-        out[i], out[i + 1] = total, out[i + 1] - (total - out[i])
-    return out
+    return out + [0.0] * (limbs - len(out))
 
 
 def _nearest(value: int, shift: int) -> int:

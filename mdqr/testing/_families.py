@@ -6,7 +6,7 @@ NumPy generator, so one seed is one batch on every machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mdqr._limbs.planes import is_normalised, renormalize
 
-__all__ = ["FAMILIES", "SPECIAL", "Bounds", "Planes", "draw", "fits", "normalize"]
+__all__ = ["FAMILIES", "SPECIAL", "Bounds", "Planes", "draw", "draw_mixed", "fits", "normalize"]
 
 Planes = NDArray[np.floating[Any]]
 
@@ -35,7 +35,8 @@ def normalize(planes: Planes) -> Planes:
     """Return normalised limbs with the same exact sums; what already is normalised stays."""
     planes = planes.copy()
     loose = ~is_normalised(planes)
-    planes[:, loose] = renormalize(planes[:, loose])
+    if loose.any():
+        planes[:, loose] = renormalize(planes[:, loose])
     return planes
 
 
@@ -47,20 +48,39 @@ def draw(
     The first limbs have exponents within `spread` of 0, or in the interval of the family, and
     always within `bounds`.
     """
-    if family in SPECIAL:
-        planes: Planes = np.zeros((limbs, size))
-        planes[0] = np.copysign(SPECIAL[family], _signs(rng, size))
-        return planes
-    shape, interval = FAMILIES[family]
-    low, high = (-spread, spread) if interval is None else interval(limbs)
-    low = min(max(low, bounds.low), bounds.high)
-    high = max(min(high, bounds.high), bounds.low)
-    planes = normalize(shape(rng, limbs, size))
-    exponent = rng.integers(low, high, size=size, endpoint=True)
-    exponent -= np.frexp(planes[0])[1] - 1
-    planes = normalize(_scale(planes, exponent))
+    return draw_mixed((family,), np.zeros(size, dtype=np.int64), rng, limbs, spread, bounds)
+
+
+def draw_mixed(
+    families: Sequence[str],
+    member: NDArray[np.int64],
+    rng: np.random.Generator,
+    limbs: int,
+    spread: int,
+    bounds: Bounds,
+) -> Planes:
+    """Draw values of several families: value `i` of ``families[member[i]]``."""
+    planes = np.zeros((limbs, len(member)))
+    wanted = np.zeros(len(member), dtype=np.int64)
+    special = np.zeros(len(member), dtype=bool)
+    for i, family in enumerate(families):
+        where = np.flatnonzero(member == i)
+        if family in SPECIAL:
+            planes[0, where] = np.copysign(SPECIAL[family], _signs(rng, len(where)))
+            special[where] = True
+            continue
+        shape, interval = FAMILIES[family]
+        low, high = (-spread, spread) if interval is None else interval(limbs)
+        low = min(max(low, bounds.low), bounds.high)
+        high = max(min(high, bounds.high), bounds.low)
+        planes[:, where] = shape(rng, limbs, len(where))
+        wanted[where] = rng.integers(low, high, size=len(where), endpoint=True)
+    # All at once: most of the time is that of the calls.
+    drawn = normalize(planes[:, ~special])
+    drawn = normalize(_scale(drawn, wanted[~special] - (np.frexp(drawn[0])[1] - 1)))
     if not bounds.subnormal:
-        planes[np.abs(planes) < 2.0**-1022] = 0.0
+        drawn[np.abs(drawn) < 2.0**-1022] = 0.0
+    planes[:, ~special] = drawn
     return planes
 
 

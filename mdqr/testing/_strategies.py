@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from mdqr._errors import shown
 from mdqr._functions import creation, filled, sequences
 from mdqr._precision import Precision, as_precision
 from mdqr._typing import PrecisionLike
-from mdqr.testing._families import FAMILIES, Bounds, Planes, draw, fits
+from mdqr.testing._families import FAMILIES, Bounds, Planes, draw, draw_mixed, fits
 from mdqr.testing._relations import RELATIONS, relate
 from mdqr.testing._values import Range, exact_bound, first_limbs, value
 
@@ -120,7 +121,7 @@ def floats(
     def draw_one(draw_from: DrawFn) -> MDArray:
         return value(draw_from, st, first, target, bounds)
 
-    return st.composite(draw_one)()
+    return _drawn_by(draw_one)
 
 
 def arrays(
@@ -223,7 +224,7 @@ def arrays(
         size = _as_shape(draw_from(shapes))
         return _wrap(_draw(draw_from, options, int(np.prod(size))), size, options)
 
-    return st.composite(array)()
+    return _drawn_by(array)
 
 
 def pairs(
@@ -308,7 +309,7 @@ def pairs(
         y = relate(relation, x, y, rng, options.precision.limbs)
         return _wrap(x, size, options), _wrap(y, size, options)
 
-    return st.composite(pair)()
+    return _drawn_by(pair)
 
 
 def _of_elements(
@@ -319,7 +320,7 @@ def _of_elements(
     is_part: bool,
 ) -> SearchStrategy[MDArray]:
     """Return a strategy for arrays whose values, or parts of values, are drawn one by one."""
-    target, st = as_precision(precision), _hypothesis()
+    target = as_precision(precision)
     if dtype not in (float, complex):
         raise ValueError(f"dtype is {shown(dtype)}; wanted float or complex")
     parts = 2 if dtype is complex and is_part else 1
@@ -336,7 +337,23 @@ def _of_elements(
         block = np.stack([flat.limbs[:, ::2], flat.limbs[:, 1::2]])
         return MDArray._wrap(block, target, True).reshape(size)
 
-    return st.composite(array)()
+    return _drawn_by(array)
+
+
+def _drawn_by(function: Callable[[DrawFn], Any]) -> SearchStrategy[Any]:
+    """Return the strategy of what a function draws."""
+    return _composite()(function)
+
+
+@cache
+def _composite() -> Callable[[Callable[[DrawFn], Any]], SearchStrategy[Any]]:
+    """Return what makes strategies of functions, once: Hypothesis parses the source for it."""
+
+    def drawn(draw_from: DrawFn, function: Callable[[DrawFn], Any]) -> Any:
+        return function(draw_from)
+
+    strategies: Callable[..., SearchStrategy[Any]] = _hypothesis().composite(drawn)
+    return strategies
 
 
 def _hypothesis() -> ModuleType:
@@ -404,24 +421,13 @@ def _draw(draw_from: DrawFn, options: _Options, size: int) -> Planes:
     if choice < len(families):
         planes = draw(families[choice], rng, limbs, total, spread, options.bounds)
     else:
-        planes = _mixed(rng, limbs, total, spread, options)
+        member = rng.integers(0, len(families), size=total)
+        planes = draw_mixed(families, member, rng, limbs, spread, options.bounds)
     planes = planes.reshape(limbs, options.parts, size)
     outside = np.ones(size, dtype=bool)
     outside[start:stop] = False
     planes[:, :, outside] = 0.0
     planes[0, 0, outside] = np.ldexp(1.0, min(max(0, options.bounds.low), options.bounds.high))
-    return planes
-
-
-def _mixed(
-    rng: np.random.Generator, limbs: int, size: int, spread: int, options: _Options
-) -> Planes:
-    families = options.families
-    member = rng.integers(0, len(families), size=size)
-    planes = np.zeros((limbs, size))
-    for i, family in enumerate(families):
-        where = np.flatnonzero(member == i)
-        planes[:, where] = draw(family, rng, limbs, len(where), spread, options.bounds)
     return planes
 
 

@@ -11,6 +11,7 @@ import flint
 import numpy as np
 import pytest
 from array_cases import same_bits
+from each_case import each_case
 
 import mdqr
 from mdqr import linalg, testing
@@ -143,8 +144,8 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize("kind", NUMPYS)
+@each_case("door", DOORS)
+@each_case("kind", NUMPYS)
 def test_subclasses_of_numpys_array_are_plain_arrays_at_every_door(kind, door):
     assert same(DOORS[door](NUMPYS[kind]()), DOORS[door](np.array(VALUES)))
 
@@ -167,9 +168,7 @@ NOT_TAKEN = {
 }
 
 
-@pytest.mark.parametrize(
-    ("kind", "door"), [case for case in product(OTHERS, DOORS) if case not in NOT_TAKEN]
-)
+@each_case("kind, door", [case for case in product(OTHERS, DOORS) if case not in NOT_TAKEN])
 def test_every_array_like_is_taken_at_every_door(kind, door):
     x = OTHERS[kind]()
     assert same(DOORS[door](x), DOORS[door](VALUES))

@@ -4,6 +4,7 @@ import fake_device
 import numpy as np
 import pytest
 from array_cases import full_width, same_bits
+from each_case import each_case
 from test_protocols import OF_MATRICES, OF_VECTORS
 
 import mdqr
@@ -29,7 +30,7 @@ def same(got, wanted):
     return np.array_equal(fake_device.bare(got), wanted)
 
 
-@pytest.mark.parametrize("name", OF_MATRICES)
+@each_case("name", OF_MATRICES)
 def test_functions_of_a_matrix(name, device, rng, dtype):
     if dtype is complex and name in (
         "quantile",

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from array_cases import full_width, same_bits
+from each_case import each_case
 
 import mdqr
 from mdqr._array import protocols
@@ -49,7 +50,7 @@ def same(got, wanted):
     return type(got) is type(wanted) and np.array_equal(got, wanted)
 
 
-@pytest.mark.parametrize("ufunc", protocols.UFUNCS, ids=lambda ufunc: ufunc.__name__)
+@each_case("ufunc", protocols.UFUNCS)
 def test_ufuncs_are_our_functions(ufunc, multiple, rng):
     a, b = (abs(full_width(rng, multiple, (3, 3))) for _ in range(2))
     if ufunc in (np.power, np.ldexp):
@@ -266,7 +267,7 @@ OF_VECTORS = {
 }
 
 
-@pytest.mark.parametrize("name", CALLS)
+@each_case("name", CALLS)
 def test_functions_of_one_array(name, multiple, dtype, rng):
     a = full_width(rng, multiple, (2, 2), dtype)
     options, method = CALLS[name]
@@ -279,14 +280,14 @@ def test_functions_of_several_arguments(name, multiple, rng):
     assert same(getattr(np, name)(*arguments), getattr(mdqr, name)(*arguments))
 
 
-@pytest.mark.parametrize("name", OF_MATRICES)
+@each_case("name", OF_MATRICES)
 def test_functions_of_a_matrix_are_ours(name, multiple, rng):
     a = full_width(rng, multiple, (2, 2))
     arguments = OF_MATRICES[name]
     assert same(getattr(np, name)(a, *arguments), getattr(mdqr, name)(a, *arguments))
 
 
-@pytest.mark.parametrize("name", OF_VECTORS)
+@each_case("name", OF_VECTORS)
 def test_functions_of_vectors_are_ours(name, multiple, rng):
     arguments = OF_VECTORS[name](full_width(rng, multiple, 3))
     assert same(getattr(np, name)(*arguments), getattr(mdqr, name)(*arguments))

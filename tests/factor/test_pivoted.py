@@ -8,6 +8,7 @@ import linalg_cases as cases
 import numpy as np
 import pytest
 import scipy.linalg
+from each_case import each_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -93,8 +94,8 @@ def test_pivots_are_those_of_scipy(precision, dtype, rng):
     assert abs(abs(R.to_numpy()) - abs(wanted[0][:9])).max() < 1e-13
 
 
-@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (2, 3, 5), (2, 2, 5, 3), (2, 0, 3)], ids=str)
-@pytest.mark.parametrize("mode", ["reduced", "complete", "r", "raw"])
+@each_case("shape", [(5, 3), (3, 5), (2, 3, 5), (2, 2, 5, 3), (2, 0, 3)])
+@each_case("mode", ["reduced", "complete", "r", "raw"])
 def test_shapes_beside_those_without_pivots(precision, dtype, shape, mode, rng):
     a = mdqr.random.normal(shape, precision=precision, dtype=dtype, rng=rng)
     *found, order = qr(a, mode, pivoting=True)

@@ -9,6 +9,7 @@ from fractions import Fraction
 import linalg_cases as cases
 import numpy as np
 import pytest
+from each_case import each_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -104,8 +105,8 @@ def test_every_tile_width_is_accurate(multiple, dtype, tile, rng):
     accept(a, *qr(a, tile=tile))
 
 
-@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4), (2, 3, 5), (2, 2, 5, 3)], ids=str)
-@pytest.mark.parametrize("mode", ["reduced", "complete", "r", "raw"])
+@each_case("shape", [(5, 3), (3, 5), (4, 4), (2, 3, 5), (2, 2, 5, 3)])
+@each_case("mode", ["reduced", "complete", "r", "raw"])
 def test_shapes_are_those_of_numpy(precision, dtype, shape, mode, rng):
     real = rng.standard_normal(shape)
     a64 = real if dtype is float else real + 1j * rng.standard_normal(shape)
@@ -118,8 +119,8 @@ def test_shapes_are_those_of_numpy(precision, dtype, shape, mode, rng):
     assert all(x.precision is precision for x in found)
 
 
-@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (2, 0, 3), (0, 4, 2)], ids=str)
-@pytest.mark.parametrize("mode", ["reduced", "complete", "r", "raw"])
+@each_case("shape", [(0, 0), (0, 3), (3, 0), (2, 0, 3), (0, 4, 2)])
+@each_case("mode", ["reduced", "complete", "r", "raw"])
 def test_empty_matrices(precision, shape, mode):
     found = qr(mdqr.zeros(shape, precision=precision), mode)
     wanted = np.linalg.qr(np.zeros(shape), mode)

@@ -8,6 +8,7 @@ import linalg_cases as cases
 import numpy as np
 import pytest
 import scipy.linalg
+from each_case import each_case
 
 import mdqr
 from mdqr.linalg import solve_triangular
@@ -91,8 +92,8 @@ def test_a_diagonal_far_below_its_row(multiple):
     assert solve_triangular(a, b).to_numpy().tolist() == [0.0, 1.0]
 
 
-@pytest.mark.parametrize("trans", [0, 1, 2, "N", "T", "C"])
-@pytest.mark.parametrize("lower", [False, True])
+@each_case("trans", [0, 1, 2, "N", "T", "C"])
+@each_case("lower", [False, True])
 def test_arguments_are_those_of_scipy(precision, dtype, trans, lower, rng):
     real = rng.standard_normal((6, 6)) + 4 * np.eye(6)
     a = real if dtype is float else real + 1j * rng.standard_normal((6, 6))

@@ -7,6 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 from array_cases import exact, few_examples, full_width, same_bits
+from each_case import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -188,8 +189,8 @@ def test_reductions_of_special_values(precision):
 NAMES = ["sum", "prod", "mean", "max", "min", "argmax", "argmin", "any", "all", "cumsum"]
 
 
-@pytest.mark.parametrize("axis", [0, -1, np.int64(0), 1, -2, (), (0,), None])
-@pytest.mark.parametrize("name", NAMES)
+@each_case("axis", [0, -1, np.int64(0), 1, -2, (), (0,), None])
+@each_case("name", NAMES)
 def test_axes_of_a_single_value_are_numpys(name, axis, precision):
     if name in {"argmax", "argmin", "cumsum"} and isinstance(axis, tuple):
         return  # these take one axis
@@ -233,7 +234,7 @@ VECTOR_SHAPES = [
 ]
 
 
-@pytest.mark.parametrize("shapes", VECTOR_SHAPES, ids=str)
+@each_case("shapes", VECTOR_SHAPES)
 def test_dot_is_numpys(shapes, precision, dtype, rng):
     x, y = (
         rng.integers(-9, 10, shape) + (1j * rng.integers(-9, 10, shape) if dtype is complex else 0)

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from each_case import each_case
 from series_cases import chain, drawn, exact, expansion, product, terms, wide
 
 from mdqr._backend.host import backend as host
@@ -13,8 +14,8 @@ from mdqr._backend.protocol import ProductGraph
 from mdqr._limbs.planes import Kind
 
 
-@pytest.mark.parametrize("order", [0, 1, 2, 8, 9, 10, 30])
-@pytest.mark.parametrize("graph", [chain(3), wide(2)], ids=["chain", "wide"])
+@each_case("order", [0, 1, 2, 8, 9, 10, 30])
+@each_case("graph", [chain(3), wide(2)])
 def test_orders_of_products(graph, order, precision, dtype, rng):
     """The bound of the protocol, of sums with terms of all sizes."""
     kind = Kind(precision.limbs, dtype is complex)

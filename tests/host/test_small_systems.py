@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from each_case import each_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_cases import block_of, call, check, matrix
@@ -98,9 +99,9 @@ def test_zeros_on_the_right(precision, dtype, rng):
         assert not found.error.any()
 
 
-@pytest.mark.parametrize("shape", [(6, 6), (9, 6)])
-@pytest.mark.parametrize(
-    ("where", "value", "reason"),
+@each_case("shape", [(6, 6), (9, 6)])
+@each_case(
+    "where, value, reason",
     [
         ("a", np.nan, "not finite"),
         ("a", -np.inf, "not finite"),

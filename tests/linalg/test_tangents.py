@@ -35,7 +35,8 @@ def test_errors_of_tangents_are_within_their_bounds(name, dtype, precision):
     for b in (a, a * 1e-20, a * 3, a * graded / graded[:, None], mdqr.triu(a, 1), a[:1, :1]):
         x, info = getattr(linalg, name)(b, return_info=True)
         assert x.is_complex == a.is_complex
-        assert_same_bits(x, getattr(linalg, name)(b))
+        if b is a:
+            assert_same_bits(x, getattr(linalg, name)(b))
         check(x, info, tangent(name, to_acb(b)))
 
 

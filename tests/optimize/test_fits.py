@@ -237,7 +237,13 @@ def test_a_minimum_with_a_singular_hessian_has_no_digits(precision):
     center = mdqr.array("0.1", precision="od")
     found = least_squares(lambda x: (x - center) ** 2, [1.0], precision=precision)
     assert float(abs(found.x[0] - center)) <= found.info.error_bound[0]
-    least_squares(lambda x: [(x[0] - center) ** 2, x[1] - x[0]], [1.0, 2.0], precision=precision)
+
+
+@pytest.mark.filterwarnings("ignore::mdqr.PrecisionWarning")
+def test_a_singular_hessian_beside_a_regular_direction_has_no_digits():
+    center = mdqr.array("0.1", precision="od")
+    found = least_squares(lambda x: [(x[0] - center) ** 2, x[1] - x[0]], [1.0, 2.0], precision="dd")
+    assert (abs(found.x - center).to_numpy() <= found.info.error_bound).all()
 
 
 def test_no_digits_of_a_flat_minimum_beside_steep_parameters():

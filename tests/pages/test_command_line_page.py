@@ -89,17 +89,16 @@ def test_an_option_is_told_with_value_help_and_notes(built):
     assert "mdqr series FILE --start NUMBER[,NUMBER...] --degree DEGREE [options]" in text
 
 
-@pytest.mark.parametrize(
-    ("directive", "message"),
-    [
-        (":::{command} lstsq\n\n--no-such\n: x\n:::", "nothing here is called --no-such"),
-        (":::{command} lstsq\n:group: no such\n:::", "has no group 'no such'"),
-        (":::{command} train\n:::", "no command 'train'"),
-    ],
-)
-def test_what_the_parser_has_not_is_refused(built, tmp_path, directive, message):
+REFUSED = {
+    ":::{command} lstsq\n\n--no-such\n: x\n:::": "nothing here is called --no-such",
+    ":::{command} lstsq\n:group: no such\n:::": "has no group 'no such'",
+    ":::{command} train\n:::": "no command 'train'",
+}
+
+
+def test_what_the_parser_has_not_is_refused(built, tmp_path):
     (tmp_path / "conf.py").write_text(CONF)
-    (tmp_path / "index.md").write_text(f"# x\n\n{directive}\n")
+    (tmp_path / "index.md").write_text("\n\n".join(["# x", *REFUSED, ""]))
     build = [sys.executable, "-m", "sphinx", "-q", "-b", "html", tmp_path, tmp_path / "html"]
     done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert message in done.stderr
+    assert [message for message in REFUSED.values() if message not in done.stderr] == []

@@ -10,6 +10,7 @@ from fractions import Fraction
 import linalg_cases as cases
 import numpy as np
 import pytest
+from each_case import each_case
 from exact_product_cases import flushed
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -63,8 +64,8 @@ def test_bound_for_wild_entries(precision, dtype, data):
     check(a, b, matmul(a, b))
 
 
-@pytest.mark.parametrize(
-    ("left", "right"),
+@each_case(
+    "left, right",
     [
         ((3,), (3,)),
         ((3,), (3, 2)),
@@ -79,7 +80,6 @@ def test_bound_for_wild_entries(precision, dtype, data):
         ((4, 0), (0, 2)),
         ((2, 0, 3), (2, 3, 0)),
     ],
-    ids=str,
 )
 def test_shapes_are_those_of_numpy(precision, dtype, left, right):
     a = np.arange(1.0, 1.0 + np.prod(left)).reshape(left)

@@ -9,6 +9,7 @@ import linalg_cases as cases
 import mpmath
 import numpy as np
 import pytest
+from each_case import each_case
 
 import mdqr
 from mdqr import MDArray
@@ -38,7 +39,7 @@ def exact_norm(values, order):
     return mpmath.fsum(v**order for v in values) ** (mpmath.mpf(1) / order)
 
 
-@pytest.mark.parametrize("order", VECTOR_ORDERS)
+@each_case("order", VECTOR_ORDERS)
 def test_vectors(precision, dtype, order, rng):
     x = cases.random(30, 1, precision, dtype, rng)[:, 0]
     with mpmath.workprec(precision.bits + 176):
@@ -61,9 +62,9 @@ def test_matrices(precision, dtype, order, rng):
         assert_close(norm(a, order).reshape(1), np.array([wanted], dtype=object), ulps=54 + 16)
 
 
-@pytest.mark.parametrize("keepdims", [False, True])
-@pytest.mark.parametrize(
-    ("shape", "order", "axis"),
+@each_case("keepdims", [False, True])
+@each_case(
+    "shape, order, axis",
     [
         ((3, 4, 5), None, None),
         ((3, 4, 5), None, 1),
@@ -82,7 +83,6 @@ def test_matrices(precision, dtype, order, rng):
         ((3, 0), 1, 1),
         ((0,), None, None),
     ],
-    ids=str,
 )
 def test_axes_are_those_of_numpy(precision, shape, order, axis, keepdims, rng):
     a = rng.standard_normal(shape)
@@ -94,8 +94,8 @@ def test_axes_are_those_of_numpy(precision, shape, order, axis, keepdims, rng):
     assert np.allclose(found.to_numpy(), wanted, rtol=60 * 2.0**-52, atol=0)
 
 
-@pytest.mark.parametrize("exponent", [-1060, -700, 1000])
-@pytest.mark.parametrize("order", [None, 1, 3, -2, math.inf])
+@each_case("exponent", [-1060, -700, 1000])
+@each_case("order", [None, 1, 3, -2, math.inf])
 def test_nothing_over_or_underflows(precision, dtype, exponent, order):
     x = np.array([3.0, 4.0]) * (1 if dtype is float else 1j)
     small = norm(mdqr.array(x, precision=precision), order)
@@ -107,8 +107,8 @@ def test_nothing_over_or_underflows(precision, dtype, exponent, order):
     assert error <= 4 * precision.eps * 7 + 8 * precision.limbs * 2.0 ** (-1074 - exponent)
 
 
-@pytest.mark.parametrize("order", [-1, -2, -5, -64])
-@pytest.mark.parametrize("low", [-1000, -300, 500])
+@each_case("order", [-1, -2, -5, -64])
+@each_case("low", [-1000, -300, 500])
 def test_negative_orders_of_wild_ranges(precision, dtype, order, low):
     x = np.ldexp([3.0, 4.0, 7.0], [1000, low, low + 3]) * (1 if dtype is float else 1j)
     with mpmath.workprec(2000):

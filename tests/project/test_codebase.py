@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -42,8 +43,21 @@ def offenders(found: dict[str, object]) -> dict[str, object]:
 
 def python_code(text: str) -> set[int]:
     """Numbers of the lines of code: no docstrings, comments, imports and blank lines."""
+    return code_of(text, list(statements(ast.parse(text))))
+
+
+def statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """Yield all statements; expressions, which are most of a tree, are not searched."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for child in getattr(node, field, ()):
+            if not isinstance(child, ast.ExceptHandler | ast.match_case):
+                yield child
+            yield from statements(child)
+
+
+def code_of(text: str, nodes: list[ast.stmt]) -> set[int]:
     skipped: set[int] = set()
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes:
         imports = isinstance(node, ast.Import | ast.ImportFrom)
         constant = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         if imports or (constant and isinstance(node.value.value, str)):
@@ -59,13 +73,16 @@ def kernel_code(text: str) -> set[int]:
 
 
 @cache
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
+def python_facts(path: Path) -> tuple[set[int], list[tuple[str, range]]]:
+    """Lines of code, and names and lines of functions: what is kept of a tree, which is large."""
+    text = path.read_text()
+    nodes = list(statements(ast.parse(text)))
+    functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return code_of(text, nodes), [(n.name, range(n.lineno, n.end_lineno + 1)) for n in functions]
 
 
-@cache
 def code(path: Path) -> set[int]:
-    return (python_code if path.suffix == ".py" else kernel_code)(path.read_text())
+    return python_facts(path)[0] if path.suffix == ".py" else kernel_code(path.read_text())
 
 
 def test_files_are_short():
@@ -83,9 +100,7 @@ def test_only_code_counts():
 
 
 def long_functions(path: Path) -> list[str]:
-    functions, lines = (ast.FunctionDef, ast.AsyncFunctionDef), code(path)
-    nodes = [node for node in ast.walk(tree(path)) if isinstance(node, functions)]
-    spans = [(n.name, range(n.lineno, n.end_lineno + 1)) for n in nodes]
+    lines, spans = python_facts(path)
     return [name for name, span in spans if len(span) > 50 and len(lines & set(span)) > 50]
 
 
@@ -148,7 +163,7 @@ def precision_lists(path: Path) -> list[int]:
     """Lines with a display of all limb counts or all names above d."""
     wanted = [{getattr(p, key) for p in PRECISIONS[1:]} for key in ("limbs", "name")]
     displays = (ast.List, ast.Tuple, ast.Set, ast.Dict)
-    nodes = [node for node in ast.walk(tree(path)) if isinstance(node, displays)]
+    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, displays)]
     return [node.lineno for node in nodes if any(names <= listed(node) for names in wanted)]
 
 

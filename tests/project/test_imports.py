@@ -6,12 +6,12 @@ import ast
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
-from test_codebase import python_code
+from test_codebase import code
 
 import mdqr
 
@@ -24,7 +24,6 @@ def module_of(path: Path) -> str:
 
 
 MODULES = {module_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
-TREES = {name: ast.parse(path.read_text()) for name, path in MODULES.items()}
 
 # From the bottom: a module imports from its own row and from those above it.
 LAYERS = """
@@ -200,23 +199,33 @@ def imported(node: ast.AST) -> list[str]:
         assert node.level == 0, "imports are absolute"
         names = [f"{node.module}.{alias.name}" for alias in node.names]
         return [name if name in MODULES else str(node.module) for name in names]
-    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-        return [node.args[0].value] if isinstance(node.args[0], ast.Constant) else []
+    if isinstance(node, ast.Call):
+        function = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if function.endswith("import_module") and isinstance(node.args[0], ast.Constant):
+            return [node.args[0].value]
     return []
 
 
-def walk(node: ast.AST, later: bool = False) -> Iterator[tuple[str, bool]]:
-    """Yield what is imported, and whether by a function; imports for types are not."""
-    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-        return
-    yield from ((name, later) for name in imported(node))
-    later = later or isinstance(node, (ast.FunctionDef, ast.Lambda))
-    for child in ast.iter_child_nodes(node):
-        yield from walk(child, later)
+def found_in(tree: ast.AST) -> set[tuple[str, bool]]:
+    """What is imported, and whether by a function; imports for types are not."""
+    found, nodes = set(), [(tree, False)]
+    while nodes:
+        node, later = nodes.pop()
+        if isinstance(node, ast.If) and getattr(node.test, "id", None) == "TYPE_CHECKING":
+            continue
+        found |= {(name, later) for name in imported(node)}
+        later = later or isinstance(node, (ast.FunctionDef, ast.Lambda))
+        nodes += [(child, later) for child in ast.iter_child_nodes(node)]
+    return found
+
+
+@cache
+def found_in_module(module: str) -> set[tuple[str, bool]]:
+    return found_in(ast.parse(MODULES[module].read_text()))
 
 
 def imports(module: str, *, later: bool) -> set[str]:
-    return {name for name, by_function in walk(TREES[module]) if by_function == later}
+    return {name for name, by_function in found_in_module(module) if by_function == later}
 
 
 def layer(module: str) -> int:
@@ -227,12 +236,14 @@ def layer(module: str) -> int:
     return LAYER[longest]
 
 
-GRAPH = {module: imports(module, later=False) & set(MODULES) for module in MODULES}
+@cache
+def graph() -> dict[str, set[str]]:
+    return {module: imports(module, later=False) & set(MODULES) for module in MODULES}
 
 
 def test_the_graph_was_found():
     assert len(MODULES) > 100
-    assert {"mdqr._core.base", "mdqr._functions.elementwise"} <= GRAPH["mdqr._array.array"]
+    assert {"mdqr._core.base", "mdqr._functions.elementwise"} <= graph()["mdqr._array.array"]
 
 
 def test_imports_are_found_wherever_they_stand():
@@ -249,7 +260,7 @@ def test_imports_are_found_wherever_they_stand():
             from mdqr._limbs import planes
         return import_module("cupy")
     """
-    found = set(walk(ast.parse("if True:" + text)))
+    found = found_in(ast.parse("if True:" + text))
     assert found == {
         ("numpy", False), ("mdqr._limbs", False), ("mdqr._limbs.planes", True), ("cupy", True)
     }  # fmt: skip
@@ -257,7 +268,7 @@ def test_imports_are_found_wherever_they_stand():
 
 def test_no_modules_import_each_other():
     try:
-        TopologicalSorter(GRAPH).prepare()
+        TopologicalSorter(graph()).prepare()
     except CycleError as error:
         pytest.fail(f"a ring of imports: {' <- '.join(error.args[1])}")
 
@@ -265,7 +276,7 @@ def test_no_modules_import_each_other():
 def test_dependencies_point_downwards():
     upwards = [
         f"{module} -> {name}"
-        for module, names in GRAPH.items()
+        for module, names in graph().items()
         for name in names
         if layer(name) > layer(module)
     ]
@@ -288,8 +299,8 @@ def test_functions_import_what_has_a_reason():
 
 def test_no_package_at_the_head_is_optional():
     """But pandas in `mdqr.pandas`, whose classes are of its own."""
-    trees = [name for name in TREES if not name.startswith("mdqr.pandas")]
-    heads = {name.partition(".")[0] for name in trees for name in imports(name, later=False)}
+    modules = [name for name in MODULES if not name.startswith("mdqr.pandas")]
+    heads = {name.partition(".")[0] for module in modules for name in imports(module, later=False)}
     assert heads - {*sys.stdlib_module_names, "mdqr"} == {"numpy"}
 
 
@@ -332,6 +343,6 @@ def test_small_files_have_a_reason():
     small = {
         path.relative_to(PACKAGE.parent).as_posix()
         for path in MODULES.values()
-        if path.name != "__init__.py" and len(python_code(path.read_text())) < FEWEST_LINES
+        if path.name != "__init__.py" and len(code(path)) < FEWEST_LINES
     }
     assert small == set(SMALLER_FILES)

@@ -11,6 +11,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 import scipy.linalg
+from each_case import each_case
 
 import mdqr
 from mdqr.linalg import LinAlgError
@@ -235,7 +236,7 @@ def agree(mine: inspect.Parameter, other: inspect.Parameter) -> bool:
     return operand or mine.name == other.name
 
 
-@pytest.mark.parametrize("name", PEERS)
+@each_case("name", PEERS)
 def test_positional_parameters_are_those_of_the_peer(name):
     """What comes after them, and what the peer does not have, is keyword-only."""
     function, peer = PEERS[name]

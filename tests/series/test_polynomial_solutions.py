@@ -294,7 +294,7 @@ def test_equations_that_repeat_leave_curves(texts):
         assert all(abs(complex(one.x[0].to_numpy())) < 4 for one in found)
 
 
-@pytest.mark.parametrize("multiplicity", [16, 30, 50])
+@pytest.mark.parametrize("multiplicity", [16, 30, pytest.param(50, marks=pytest.mark.long)])
 def test_many_paths_at_a_point_are_no_set(multiplicity):
     found = series.solve(system(f"x^{multiplicity}", names="x"), start="total_degree")
     assert found.multiplicity.tolist() == [multiplicity]

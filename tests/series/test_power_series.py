@@ -10,6 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
+from each_case import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -223,14 +224,11 @@ def test_scalars_of_all_kinds(number):
     assert (number / (1 + t)).coeffs[0] == exact
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
+@each_case("kind", [
         float, np.float64, np.float32, np.int16, Fraction, Decimal, mpmath.mpf, mpmath.mpc, complex,
         np.array, sympy.Integer, lambda n: mdqr.array(n, precision="d"),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("n", [-1, 0, 1, 2, 5])
+    ])  # fmt: skip
+@each_case("n", [-1, 0, 1, 2, 5])
 def test_integers_of_all_types_are_exponents(multiple, kind, n):
     """What was no int went through a root of float64."""
     s = PowerSeries(mdqr.array([10, 3, 7], precision=multiple) / 3)

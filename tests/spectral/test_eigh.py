@@ -7,6 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.linalg
+from each_case import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,10 +35,8 @@ def check(a, w, v):
         assert (found[:-1] <= found[1:]).all()
 
 
-@pytest.mark.parametrize(
-    "shape", [(1, 1), (2, 2), (7, 7), (2, 3, 4, 4), (0, 0), (2, 0, 0)], ids=str
-)
-@pytest.mark.parametrize("uplo", ["L", "U"])
+@each_case("shape", [(1, 1), (2, 2), (7, 7), (2, 3, 4, 4), (0, 0), (2, 0, 0)])
+@each_case("uplo", ["L", "U"])
 def test_one_triangle_is_read(precision, dtype, shape, uplo, rng):
     a = hermitian(shape, precision, dtype, rng)
     given_ = (mdqr.tril(a) if uplo == "L" else mdqr.triu(a)) if a.size else a

@@ -7,6 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.linalg
+from each_case import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -199,8 +200,8 @@ def test_far_scales_of_lowrank(multiple, rng):
         lowrank(mdqr.full((3, 3), 1e308, precision=multiple))
 
 
-@pytest.mark.parametrize("order", [2, -2, "nuc"])
-@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (2, 4, 4), (2, 1, 3, 2)], ids=str)
+@each_case("order", [2, -2, "nuc"])
+@each_case("shape", [(5, 3), (3, 5), (2, 4, 4), (2, 1, 3, 2)])
 def test_norms_are_those_of_numpy(precision, dtype, order, shape, rng):
     a = mdqr.random.normal(shape, precision=precision, dtype=dtype, rng=rng)
     axes = {"axis": (0, -1)} if len(shape) > 2 else {}

@@ -6,6 +6,7 @@ import linalg_cases as cases
 import mpmath
 import numpy as np
 import pytest
+from each_case import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,8 +76,8 @@ def norm(exact):
         return float(mpmath.sqrt(total) * mpmath.mpf(2) ** -exact.exponent)
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("full", [False, True])
+@each_case("shape", SHAPES)
+@each_case("full", [False, True])
 def test_shapes_are_those_of_numpy(precision, dtype, shape, full, rng):
     a = mdqr.random.normal(shape, precision=precision, dtype=dtype, rng=rng)
     found, wanted = svd(a, full), np.linalg.svd(a.to_numpy(), full)

@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pytest
 import update_cases as cases
+from each_case import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -258,10 +259,8 @@ def test_rows_are_refused_when_they_come(rng):
     accept(fit, mdqr.concatenate([a, a[:1]]), mdqr.concatenate([b, b[:1]]))
 
 
-@pytest.mark.parametrize(("keep_q", "keep_data"), KEPT)
-@pytest.mark.parametrize(
-    "sizes", [(9, 7), (2, 1), (1, 2), (3, 0), (0, 5), (5, 60), (70, 3)], ids=str
-)
+@each_case("keep_q, keep_data", KEPT)
+@each_case("sizes", [(9, 7), (2, 1), (1, 2), (3, 0), (0, 5), (5, 60), (70, 3)])
 def test_merged_problems_are_those_of_all_rows(precision, keep_q, keep_data, sizes, rng):
     m = sum(sizes)
     a, b = draw(m, 3, precision, complex, rng)

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.linalg
+from each_case import each_case
 
 import mdqr
 from mdqr.linalg import qr_delete, qr_insert, qr_update
@@ -67,7 +68,7 @@ def method(request):
     return request.param
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@each_case("shape", SHAPES)
 def test_inserted(kind, mode, method, shape, rng):
     m, n = shape
     a = draw(rng, shape, kind)
@@ -86,7 +87,7 @@ def test_inserted(kind, mode, method, shape, rng):
         compare(found, scipy.linalg.qr_insert(Q, R, u, k, "col"), wanted, kind)
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@each_case("shape", SHAPES)
 def test_deleted(kind, mode, method, shape, rng):
     m, n = shape
     a = draw(rng, shape, kind)
@@ -105,7 +106,7 @@ def test_deleted(kind, mode, method, shape, rng):
         compare(qr_delete(Q, R, k, p, "col", method=method), theirs, wanted, kind)
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@each_case("shape", SHAPES)
 def test_changed(kind, mode, method, shape, rng):
     m, n = shape
     a = draw(rng, shape, kind)

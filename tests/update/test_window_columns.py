@@ -20,7 +20,7 @@ from mdqr.testing import arrays
 every = pytest.mark.parametrize(("precision", "dtype"), EVERY)
 
 
-@pytest.fixture(scope="module", params=["cpu", "cuda"])
+@pytest.fixture(scope="module", params=["cpu", pytest.param("cuda", marks=pytest.mark.kernels)])
 def backend(request):
     return host.backend() if request.param == "cpu" else request.getfixturevalue("cuda")
 

@@ -36,7 +36,7 @@ SHAPES = [
 ]
 
 
-@pytest.fixture(scope="module", params=["cpu", "cuda"])
+@pytest.fixture(scope="module", params=["cpu", pytest.param("cuda", marks=pytest.mark.kernels)])
 def backend(request):
     return host.backend() if request.param == "cpu" else request.getfixturevalue("cuda")
 

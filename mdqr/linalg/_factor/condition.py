@@ -6,6 +6,7 @@ and only the vectors between them are rounded to one limb, which changes the est
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -20,7 +21,8 @@ _STEPS = 3
 _STARTS = 4
 _POWER_STEPS = 12
 _STEPS_IN_RANGE = 4
-_GOLDEN = 0.6180339887498949
+# Its multiples, modulo 1, are far apart.
+GOLDEN = 0.6180339887498949
 
 
 class Condition(NamedTuple):
@@ -90,11 +92,15 @@ def require_digits(checks: Checks, function: str, worst: Block, columns: int, ep
     checks.require(worst * max(columns, 1) * eps < 1.0, raise_error)
 
 
+def irregular(xp: ModuleType, rows: int, columns: int) -> Block:
+    """Return columns from which power iteration starts, within 0.5 of zero."""
+    row = xp.arange(1.0, rows + 1.0)[:, None]
+    return (row * (row + xp.arange(1.0, columns + 1.0)) * GOLDEN) % 1.0 - 0.5
+
+
 def _starts(triangle: Triangle, batch: tuple[int, ...]) -> Block:
     xp = triangle.backend.xp
-    row = xp.arange(1.0, triangle.order + 1.0)[:, None]
-    column = xp.arange(1.0, _STARTS + 1.0)
-    start = (row * (row + column) * _GOLDEN) % 1.0 - 0.5
+    start = irregular(xp, triangle.order, _STARTS)
     start = start.astype(xp.complex128) if triangle.kind.is_complex else start
     return xp.broadcast_to(start, (*batch, *start.shape))
 

@@ -20,6 +20,7 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.folds import total
 from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._factor.condition import irregular
 from mdqr.linalg._inverse import split
 from mdqr.linalg._inverse.split import Halves
 from mdqr.linalg._products.exact import product as exact
@@ -31,7 +32,6 @@ SPLIT = 0
 # For the roundings of float64 in the bounds themselves.
 UP = 1 + 2.0**-30
 POWER_STEPS = 8
-_GOLDEN = 0.6180339887498949
 
 
 @dataclass(frozen=True)
@@ -377,16 +377,10 @@ def _frobenius_of_rows(x: Block) -> Block:
     return scaling.norms(x, -1, keepdims=True)
 
 
-def irregular(xp: ModuleType, order: int) -> Block:
-    """Return a column from which power iteration starts."""
-    place = xp.arange(1.0, order + 1.0)[:, None]
-    return (place * (place + 1.0) * _GOLDEN) % 1.0 - 0.5
-
-
 def largest_singular_value(backend: Backend, a: Block) -> Block:
     """Return the 2-norms of matrices ``(..., m, n)`` by power iteration: lower bounds."""
     xp, multiplied = backend.xp, split.multiplier(backend)
-    start = irregular(xp, a.shape[-1])
+    start = irregular(xp, a.shape[-1], 1)
     x = xp.broadcast_to(start, (*a.shape[:-2], *start.shape)).astype(a.dtype)
     # Vectors shrink by the order at most, and no square of them vanishes.
     unit, adjoint = 1.0 / _squares(xp, a), turned(a)

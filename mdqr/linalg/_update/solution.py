@@ -10,7 +10,7 @@ import numpy as np
 from mdqr._backend.blocks import from_native, native_abs, to_native
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
-from mdqr.linalg._factor.condition import condition, require_digits
+from mdqr.linalg._factor.condition import condition, irregular, require_digits
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, where_not_finite
 from mdqr.linalg._shared.digits import digits_within
@@ -33,7 +33,6 @@ _FLOOR = 2.0**-1000
 # Corrections before a residual is summed up: rows of 1 / eps to the power of so many count nothing.
 _CORRECTIONS = 2
 _PROBES = 4
-_GOLDEN = 0.6180339887498949
 # One of the vectors has 1 / (4 sqrt(n)) of any direction, but for one in some hundred sets.
 _MARGIN = 4.0
 
@@ -286,8 +285,7 @@ def _distance(fit: Fit, solved: Solved, a: Block) -> Block:
     """Return about ``norm(R^-H A^H A R^-1 - I)``, `a` with scaled columns, from a few vectors."""
     engine, kind, r = fit.engine, fit.engine.kind, solved.triangle
     backend, xp, field = engine.backend, engine.backend.xp, kind.is_complex
-    row = xp.arange(1.0, fit.n + 1.0)[:, None]
-    start = (row * (row + xp.arange(1.0, _PROBES + 1.0)) * _GOLDEN) % 1.0 - 0.5
+    start = irregular(xp, fit.n, _PROBES)
     vectors = from_native(xp, start.astype(xp.complex128) if field else start, field)
     image = backend.matmul(a, r.solve(vectors), kind=kind)
     back = backend.matmul(a.swapaxes(-1, -2), image, conj_a=field, kind=kind)

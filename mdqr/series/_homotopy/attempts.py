@@ -35,16 +35,19 @@ class Given(NamedTuple):
 def best(
     problem: Problem,
     given: Given,
+    terms: Terms,
+    powers: np.ndarray,
     work: Precision,
     rng: np.random.Generator,
     certify: bool,
     device: str | None,
     progress: Reporter | None,
 ) -> Outcome:
-    """Return the solutions of the attempt with the fewest lost paths."""
-    start, groups, values = given
-    terms = problem.at(values)
-    powers, kept = _units(problem, given, terms), None
+    """Return the solutions of the attempt with the fewest lost paths.
+
+    `terms` are the equations at the values, and `powers` the units of the unknowns to begin with.
+    """
+    (start, groups, values), kept = given, None
     for _ in range(_ATTEMPTS):
         scaled = in_units(terms, powers).scaled()
         square = squared(scaled, rng)
@@ -70,7 +73,7 @@ def best(
     return kept
 
 
-def _units(problem: Problem, given: Given, terms: Terms) -> np.ndarray:
+def units_given(problem: Problem, given: Given, terms: Terms) -> np.ndarray:
     """Return the units of the unknowns: of the start, where that is at other parameters.
 
     Solutions have their usual sizes there; at special parameters they may be close together.

@@ -22,7 +22,7 @@ from mdqr.series._homotopy.arguments import (
     targets_given,
     values_given,
 )
-from mdqr.series._homotopy.attempts import Given, best
+from mdqr.series._homotopy.attempts import Given, best, units_given
 from mdqr.series._homotopy.problem import Problem, in_units, units
 from mdqr.series._homotopy.solutions import Solutions
 from mdqr.series._homotopy.starts import start as starts
@@ -193,8 +193,9 @@ def solve(
         sweep = _sweep(problem, start, groups, work, generator, certify, device)
         return sweep.run(targets_given(problem, target), generator, progress)
     values = values_given(problem, target, "target")
-    given = Given(start, groups, values)
-    return best(problem, given, work, generator, certify, device, progress).solutions
+    given, terms = Given(start, groups, values), problem.at(values)
+    powers = units_given(problem, given, terms)
+    return best(problem, given, terms, powers, work, generator, certify, device, progress).solutions
 
 
 def _sweep(

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each_case import each_case
 
 import mdqr
 from mdqr import linalg
@@ -49,8 +50,8 @@ def _raised(function, a):
     return None
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize("kind", INPUTS)
+@each_case("name", FUNCTIONS)
+@each_case("kind", INPUTS)
 def test_errors_are_of_the_class_of_numpy(name, kind):
     theirs, ours = FUNCTIONS[name]
     wanted = _raised(theirs, INPUTS[kind])

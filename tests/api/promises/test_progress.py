@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 import io
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
+from each_case import each_case
 
 import mdqr
 from mdqr import _progress, linalg, series
@@ -167,8 +169,8 @@ def test_no_bar_where_there_is_no_terminal(bars, monkeypatch):
 # -- what it may be ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("wrong", [1, "bar", [print]], ids=str)
+@each_case("name", CALLS)
+@each_case("wrong", [1, "bar", [print]])
 def test_anything_else_is_refused(name, wrong):
     function = name.partition(",")[0]
     kind = type(wrong).__name__
@@ -190,19 +192,24 @@ def test_limbs_do_not_depend_on_it(name):
             np.testing.assert_array_equal(x.limbs, y.limbs)
 
 
+@cache
+def count_of_steps(name):
+    steps = []
+    CALLS[name][0](lambda *step: steps.append(step))
+    return len(steps)
+
+
 @pytest.mark.parametrize(
     "kind", [Exception, np.linalg.LinAlgError, MemoryError, TypeError, KeyboardInterrupt]
 )
 @pytest.mark.parametrize("name", CALLS)
 def test_errors_of_the_callable_stop_the_call(name, kind):
     """None is taken for an error of the algorithm, which another method would answer."""
-    steps = []
-    CALLS[name][0](lambda *step: steps.append(step))
 
     class StoppedError(kind):
         pass
 
-    for last in {1, len(steps)}:
+    for last in {1, count_of_steps(name)}:
         seen, stopped = [], StoppedError("by the user")
 
         def stop(*step, last=last, seen=seen, stopped=stopped):

@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from each_case import each_case
 
 import mdqr
 from mdqr import _stability, approx, distributed, optimize, quadrature, series, tensorcore
@@ -47,7 +48,7 @@ def none_is_noted(monkeypatch):
     monkeypatch.setattr(_stability, "DEPRECATIONS", [])
 
 
-@pytest.mark.parametrize("name", EXPERIMENTAL)
+@each_case("name", EXPERIMENTAL)
 def test_docstrings_say_what_is_experimental(name):
     text = EXPERIMENTAL[name].__doc__
     assert text.split("\n\n")[1].strip() == NOTE

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from each_case import each_case
 
 import mdqr
 from mdqr import linalg
@@ -40,7 +41,7 @@ def table() -> set[str]:
     return {name for row in rows for name in re.findall(r"`(\w+)`", row)}
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@each_case("name", FUNCTIONS)
 def test_data_are_positional_only_and_of_the_table(name):
     parameters = inspect.signature(FUNCTIONS[name]).parameters.values()
     data = [p.name for p in parameters if p.kind in DATA]

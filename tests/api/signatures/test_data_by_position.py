@@ -6,6 +6,7 @@ import inspect
 
 import numpy as np
 import pytest
+from each_case import each_case
 
 import mdqr
 from mdqr import array_api, config
@@ -61,7 +62,7 @@ def test_there_are_functions():
     assert len(PUBLIC) > 150
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@each_case("name", PUBLIC)
 def test_data_are_given_by_position(name):
     for parameter in required(PUBLIC[name]):
         if name in BY_NAME:
@@ -73,14 +74,14 @@ def test_data_are_given_by_position(name):
             assert parameter.kind is parameter.POSITIONAL_ONLY
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@each_case("name", PUBLIC)
 def test_options_have_names(name):
     for parameter in inspect.signature(PUBLIC[name]).parameters.values():
         if parameter.default is not parameter.empty:
             assert parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@each_case("name", PUBLIC)
 def test_names_are_those_of_numpy(name):
     if not hasattr(np, name) or name in OTHER_NAMES | BY_NAME:
         return

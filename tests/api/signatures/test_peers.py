@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
+from each_case import each_case
 
 import mdqr
 from mdqr.linalg._shared.hints import _TAKEN as TAKEN
@@ -198,7 +199,7 @@ def test_functions_of_numpy_linalg_are_here() -> None:
     assert missing <= WITHOUT.keys()
 
 
-@pytest.mark.parametrize("pair", PAIRS)
+@each_case("pair", PAIRS)
 def test_parameters_of_the_peer_are_here_or_have_a_reason(pair: str) -> None:
     peer, name, function, other = PAIRS[pair]
     ours, theirs = parameters(function), parameters(other)
@@ -211,7 +212,7 @@ def test_parameters_of_the_peer_are_here_or_have_a_reason(pair: str) -> None:
             assert MISSING[peer].get(key), f"{name} has no {key}, and no reason is given"
 
 
-@pytest.mark.parametrize("pair", PAIRS)
+@each_case("pair", PAIRS)
 def test_defaults_are_those_of_the_peer(pair: str) -> None:
     peer, name, function, other = PAIRS[pair]
     ours, theirs = parameters(function), parameters(other)
@@ -226,7 +227,7 @@ def test_defaults_are_those_of_the_peer(pair: str) -> None:
         assert mine == each.default or known, (name, key, each.default, mine)
 
 
-@pytest.mark.parametrize("pair", PAIRS)
+@each_case("pair", PAIRS)
 def test_options_come_in_the_order_of_the_peer(pair: str) -> None:
     """Positional parameters stand where the peer has them."""
     _, name, function, other = PAIRS[pair]

@@ -6,6 +6,7 @@ import operator
 
 import numpy as np
 import pytest
+from each_case import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,7 +66,7 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "arguments"), CALLS, ids=repr)
+@each_case("name, arguments", CALLS)
 def test_functions_are_those_of_numpy(name, arguments, precision, dtype):
     a = mdqr.arange(24, precision=precision).reshape(2, 3, 4)
     a = a * (1 + 1j) if dtype is complex else a

@@ -8,6 +8,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from each_case import each_case
 
 import mdqr
 from mdqr import linalg
@@ -62,8 +63,8 @@ def _expected(name):
     }.get(name)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", CALLS)
+@each_case("kind", KINDS)
+@each_case("name", CALLS)
 def test_a_second_operand_rounds_nothing(name, kind):
     three = KINDS[kind]
     x = mdqr.full((2, 2), Fraction(1, 3), precision=mdqr.qd)

@@ -6,6 +6,7 @@ import operator
 
 import numpy as np
 import pytest
+from each_case import each_case
 
 import mdqr
 from mdqr.testing import assert_same_bits
@@ -36,8 +37,8 @@ def test_a_default_argument_stays():
     assert [mean(v), mean(v)] == [2, 2]
 
 
-@pytest.mark.parametrize("op", IN_PLACE, ids=lambda op: op.__name__)
-@pytest.mark.parametrize("other", [2, 0.5, mdqr.dd(2), mdqr.od("0.1"), np.float64(3)], ids=str)
+@each_case("op", IN_PLACE)
+@each_case("other", [2, 0.5, mdqr.dd(2), mdqr.od("0.1"), np.float64(3)])
 def test_every_operator_makes_a_new_number_of_the_same_kind(precision, op, other):
     x = precision("7.3")
     array = x.reshape(1).copy()
@@ -59,12 +60,10 @@ def test_numbers_keep_field_and_shape(precision):
     assert x == 1
 
 
-@pytest.mark.parametrize(
-    "view",
-    [lambda a: a[1, ...], lambda a: a[1:].reshape(()), lambda a: mdqr.squeeze(a[1:])],
-    ids=["ellipsis", "reshape", "squeeze"],
+@each_case(
+    "view", [lambda a: a[1, ...], lambda a: a[1:].reshape(()), lambda a: mdqr.squeeze(a[1:])]
 )
-@pytest.mark.parametrize("op", IN_PLACE, ids=lambda op: op.__name__)
+@each_case("op", IN_PLACE)
 def test_a_view_of_one_value_goes_on_writing(precision, op, view):
     a = mdqr.array([1, 7], precision=precision)
     v = view(a)

@@ -9,6 +9,7 @@ from fractions import Fraction
 import fake_device
 import numpy as np
 import pytest
+from each_case import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -116,7 +117,7 @@ def converted(name, precision):
     ]
 
 
-@pytest.mark.parametrize("name", CALLS)
+@each_case("name", CALLS)
 def test_data_are_converted_as_by_array(name, precision):
     """Texts, fractions and decimal numbers, rounded once to the precision."""
     function = getattr(mdqr, name)
@@ -129,7 +130,7 @@ def test_data_are_converted_as_by_array(name, precision):
     same(function(*converted(name, precision), precision=None), found)
 
 
-@pytest.mark.parametrize("name", CALLS)
+@each_case("name", CALLS)
 def test_operands_above_the_answer_are_used_in_full(name):
     function = getattr(mdqr, name)
     full = function(*converted(name, mdqr.od))

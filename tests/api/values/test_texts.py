@@ -7,6 +7,7 @@ from collections import UserString
 
 import numpy as np
 import pytest
+from each_case import each_case
 
 import mdqr
 from mdqr import linalg
@@ -80,8 +81,8 @@ def user_strings(x):
     return [user_strings(y) for y in x] if isinstance(x, list) else UserString(x)
 
 
-@pytest.mark.parametrize("kind", [list, texts_of_numpy, user_strings])
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@each_case("kind", [list, texts_of_numpy, user_strings])
+@each_case("call", CALLS.values())
 def test_texts_are_converted_as_by_array(call, kind):
     found = call(kind(T), kind(S))
     exact = call(mdqr.array(T, precision="qd"), mdqr.array(S, precision="qd"))

@@ -9,6 +9,7 @@ import linalg_cases as cases
 import numpy as np
 import pytest
 from cuda_cases import EVERY, FIELDS
+from each_case import each_case
 from emulation.kernels import EmulatedKernels
 from exact_limbs import is_normalised
 from hypothesis import given, settings
@@ -321,12 +322,11 @@ class Counted(Kernels):
         self.name, self.sizes = name, sizes
 
 
-@pytest.mark.parametrize("device", [ONE_BLOCK, STAND_INS["a100"]], ids=["one", "a100"])
-@pytest.mark.parametrize("columns", [1, 8, 17])
-@pytest.mark.parametrize(
-    ("order", "batch"),
+@each_case("device", [ONE_BLOCK, STAND_INS["a100"]])
+@each_case("columns", [1, 8, 17])
+@each_case(
+    "order, batch",
     [(1, 1), (1, 10_000), (16, 97), (32, 1000), (33, 95), (64, 3), (65, 100), (1024, 1), (1024, 3)],
-    ids=str,
 )
 def test_launches_fit_the_device(precision, dtype, batch, columns, order, device):
     is_complex = dtype is complex

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from array_cases import counted, planes, same_bits
+from each_case import each_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -102,7 +103,7 @@ VIEWS = {
 }
 
 
-@pytest.mark.parametrize("name", VIEWS)
+@each_case("name", VIEWS)
 def test_views_share_memory(name, precision, dtype):
     a = counted(precision, (2, 1, 3), dtype)
     assert np.shares_memory(getattr(mdqr, name)(a, *VIEWS[name]).limbs, a.limbs)

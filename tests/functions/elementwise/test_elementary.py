@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from each_case import each_case
 from elementwise_cases import assert_normalised
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,8 +20,8 @@ from benchmarks.common.elementary import (
 from mdqr._precision import MOST_OF_FUNCTIONS, PRECISIONS
 from mdqr.testing import arrays, assert_same_bits
 
-VALUES = 18  # an array: 500 values of each precision in every run
-MANY = 250  # 50,000 of each in the long profile
+# Values of an array: 400 of each precision in every run, 50,000 in the long profile.
+FEW, MANY = {"count": 40, "profile": "arrays"}, {"count": 250, "profile": "long"}
 
 BINARY = [name for name in FUNCTIONS if len(FUNCTIONS[name].regions[0]) == 2]
 REAL = [name for name in FUNCTIONS if name not in BINARY]
@@ -66,7 +67,7 @@ def operands(draw, name, precision, count, dtype=float):
     ]
 
 
-def check(name, precision, dtype=float, count=VALUES, profile="default"):
+def check(name, precision, dtype=float, *, count, profile):
     # What is proven (docs/explanation/elementary-functions.md): the first bit that the limbs cannot
     # hold, 2^-53N, and a hundredth of eps. A complex number has the errors of two parts.
     proven = 2.0**-precision.bits / precision.eps + 0.01
@@ -90,24 +91,24 @@ def check(name, precision, dtype=float, count=VALUES, profile="default"):
 
 @pytest.mark.parametrize("name", [*REAL, *BINARY])
 def test_real(name, precision):
-    check(name, precision)
+    check(name, precision, **FEW)
 
 
 @pytest.mark.parametrize("name", [*COMPLEX, "power"])
 def test_complex(name, precision):
-    check(name, precision, complex)
+    check(name, precision, complex, **FEW)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", [*REAL, *BINARY])
 def test_real_many(name, precision):
-    check(name, precision, count=MANY, profile="long")
+    check(name, precision, **MANY)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", [*COMPLEX, "power"])
 def test_complex_many(name, precision):
-    check(name, precision, complex, count=MANY, profile="long")
+    check(name, precision, complex, **MANY)
 
 
 # -- the ends of the range, and what is not finite -------------------------------------------------
@@ -135,7 +136,7 @@ def assert_as_numpy(got, wanted, err_msg=""):
     np.testing.assert_array_equal(np.signbit(got[zeros]), np.signbit(wanted[zeros]), err_msg)
 
 
-@pytest.mark.parametrize("name", [name for name in REAL if hasattr(np, name)])
+@each_case("name", [name for name in REAL if hasattr(np, name)])
 def test_special_values_are_numpys(name, precision):
     x = one_limb(POINTS, precision)
     with np.errstate(all="ignore"):

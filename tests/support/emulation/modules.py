@@ -66,6 +66,10 @@ class Recorder(EmulatedKernels):
         names = self.used.setdefault(module, {})
         names[name] = max(threads, names.get(name, 0))
 
+    def multiply(self, a, b):
+        rows = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        return np.zeros((*rows, a.shape[-2], b.shape[-1]), dtype=np.result_type(a, b))
+
     def scratch(self, words, *, zero=False):
         # Nobody reads it, and gigabytes of it take seconds to fill.
         memory = np.empty(max(words, 1))

@@ -11,6 +11,7 @@ from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._factor.condition import GOLDEN
 from mdqr.linalg._factor.refine.products import (
     Patterns,
     cut,
@@ -30,7 +31,6 @@ _FARTHEST = 2.0**-12  # how far from a factorisation a start may be
 _NEAR = 2.0**-15  # the most that `I - Q^H Q` may be before a correction
 # Of a condition times eps of the work: beyond, there is no room for corrections.
 _ROOM = 2.0**-12
-_GOLDEN = 0.6180339887498949
 _BLOCK = 256  # the order of triangles that are inverted by substitution
 
 
@@ -154,7 +154,7 @@ def _sizes(backend: Backend, found: _Floats) -> _Sizes:
     """Return norms; for the condition by a step of power iteration, from an irregular vector."""
     xp, kind = backend.xp, Kind(1, found.r.dtype.kind == "c")
     rows = np.arange(1.0, found.r.shape[-1] + 1.0)
-    v = xp.asarray((rows * rows * _GOLDEN) % 1.0 - 0.5)
+    v = xp.asarray((rows * rows * GOLDEN) % 1.0 - 0.5)
     vectors = []
     for x in (found.r, found.inverse):
         y = x @ v

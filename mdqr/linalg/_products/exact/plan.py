@@ -158,8 +158,13 @@ def _nearest(x: int, m: int) -> int:
 
 def _units(m: int, conjugate: bool) -> tuple[int, int]:
     """Return the square roots j and -j of -1 modulo `m`, in the order of the two products."""
-    j = next(j for j in range(2, m) if j * j % m == m - 1)
+    j = _smallest_unit(m)
     return (m - j, j) if conjugate else (j, m - j)
+
+
+@cache
+def _smallest_unit(m: int) -> int:
+    return next(j for j in range(2, m) if j * j % m == m - 1)
 
 
 @cache

@@ -19,6 +19,7 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.folds import total
 from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._factor.condition import irregular
 from mdqr.linalg._inverse import split
 from mdqr.linalg._inverse.approximate_inverse import (
     POWER_STEPS,
@@ -26,7 +27,6 @@ from mdqr.linalg._inverse.approximate_inverse import (
     ApproximateInverse,
     U,
     constant,
-    irregular,
     largest_singular_value,
 )
 from mdqr.linalg._inverse.rounds import MOST, PROOF, gain_of
@@ -188,7 +188,7 @@ class SharedMatrix:
         """Estimate the 2-norm of X from below."""
         home, size = self.home, 0.0
         with home.here():
-            v = irregular(home.backend.xp, self.order)
+            v = irregular(home.backend.xp, self.order, 1)
             v = v.astype(np.complex128) if self.kind.is_complex else v
         for _ in range(POWER_STEPS):
             y = self.step(v)

@@ -23,6 +23,7 @@ from mdqr._limbs.folds import total
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr._progress import Reporter, Steps
+from mdqr.linalg._factor.condition import GOLDEN
 from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import fetch
@@ -37,7 +38,6 @@ _BY_CLUSTERS = 30
 _SEEN = 2.0**-40
 # So many vectors, far apart in size, are mixed before products.
 _MIXED = 8
-_GOLDEN = 0.6180339887498949
 # So many powers of two an entry may be away from 1.
 _NEAR = 3
 _LOW, _HIGH = (1022 - _NEAR) << 52, (1023 + _NEAR) << 52  # the bits of these entries
@@ -113,7 +113,7 @@ def _mixed(backend: Backend, x: Block, kind: Kind) -> Block:
     xp, m = backend.xp, int(x.shape[-1])
     signs = kind.zeros(xp, (m, 1))
     plane = signs[0] if kind.is_complex else signs
-    plane[0, :, 0] = xp.where((xp.arange(1, m + 1) * _GOLDEN) % 1.0 < 0.5, 1.0, -1.0)
+    plane[0, :, 0] = xp.where((xp.arange(1, m + 1) * GOLDEN) % 1.0 < 0.5, 1.0, -1.0)
     total = backend.matmul(x, signs, kind=kind)
     half = kind.zeros(xp, (1, 1))
     (half[0] if kind.is_complex else half)[0] = m / 2

@@ -10,6 +10,7 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._pickles import pickled_fields
+from mdqr._precision import Precision
 from mdqr._stability import experimental
 from mdqr.series._homotopy.solutions import One, Several, Solutions, SolveInfo, digits_of
 
@@ -91,15 +92,7 @@ class SolutionSweep:
         )  # fmt: skip
 
     def _info(self, found: np.ndarray, infinite: np.ndarray, on_set: np.ndarray) -> SolveInfo:
-        counts = {
-            "paths": found.size,
-            "at_infinity": int(infinite.sum()),
-            "positive_dimensional": int(on_set.sum()),
-            "extraneous": 0,
-            "failed": int((~found & ~infinite & ~on_set).sum()),
-            "followed_again": 0,
-        }
-        return SolveInfo(counts, self.info.precision, method=self.info.method)
+        return sweep_info(found, infinite, on_set, self.info.precision, 0)
 
     def to_numpy(self) -> np.ndarray:
         """Return the ends ``(m, k, n)`` in complex128."""
@@ -132,3 +125,22 @@ def _distinct(x: MDArray, found: np.ndarray, singular: np.ndarray) -> tuple[np.n
         places.setdefault(key, []).append(place)
     which = np.array([group[0] for group in places.values()], int)
     return which, np.array([len(group) for group in places.values()], int)
+
+
+def sweep_info(
+    found: np.ndarray,
+    infinite: np.ndarray,
+    on_set: np.ndarray,
+    precision: Precision | None,
+    again: int,
+) -> SolveInfo:
+    """Return the counts of ends, of which `again` were followed once more."""
+    counts = {
+        "paths": found.size,
+        "at_infinity": int(infinite.sum()),
+        "positive_dimensional": int(on_set.sum()),
+        "extraneous": 0,
+        "failed": int((~found & ~infinite & ~on_set).sum()),
+        "followed_again": again,
+    }
+    return SolveInfo(counts, precision, method="parameters")

@@ -17,7 +17,7 @@ from mdqr._backend import expect_paths
 from mdqr._backend.protocol import PathGoal
 from mdqr._functions.creation import array
 from mdqr._functions.from_limbs import from_limbs
-from mdqr._precision import MOST_OF_FUNCTIONS, PRECISIONS, Precision, dd
+from mdqr._precision import PRECISIONS, Precision, dd, precisions_with_functions
 from mdqr._progress import Reporter
 from mdqr.series._homotopy.attempts import Given, best
 from mdqr.series._homotopy.follow import close_pairs
@@ -26,9 +26,8 @@ from mdqr.series._homotopy.problem import Problem
 from mdqr.series._homotopy.proofs.certify_batch import proofs
 from mdqr.series._homotopy.results.collect import errors_in_units, points_in_units
 from mdqr.series._homotopy.results.parts import REAL
-from mdqr.series._homotopy.solutions import SolveInfo
 from mdqr.series._homotopy.sweeps.parameter_tables import ParameterTables
-from mdqr.series._homotopy.sweeps.solution_sweep import SolutionSweep
+from mdqr.series._homotopy.sweeps.solution_sweep import SolutionSweep, sweep_info
 from mdqr.series._homotopy.tracker import THERE, TOLERANCE, Paths, by_kernel
 from mdqr.series._systems.terms import Terms, gaussian
 
@@ -124,8 +123,7 @@ class Sweep:
         paths = Paths.at(np.tile(self.start, m), 1.0, set=sets)
         goal = PathGoal(0.0, TOLERANCE, 1e-10, 0.1, self.homotopy.no_x0)
         system = tables.paths(doubles(targets))
-        known = [p for p in PRECISIONS if p.limbs <= MOST_OF_FUNCTIONS]
-        works = known[1 : max(PRECISIONS.index(self.precision) + 1, 2) + 1]
+        works = precisions_with_functions()[1 : max(PRECISIONS.index(self.precision) + 1, 2) + 1]
         expect_paths(device, system, m * k, [1, *(precision.limbs for precision in works)])
         good = by_kernel(system, paths, every, goal, device) == THERE
         point = paths.x
@@ -149,10 +147,14 @@ class Sweep:
         ends, values = _Ends.unknown(1, k, n, self.precision), [gaussian(p) for p in target]
         given, device = Given(self.given, None, values), self.homotopy.device
         try:
-            self.problem.at(values)
+            terms = self.problem.at(values)
         except ValueError:  # an equation has lost all unknowns
             return ends
-        one = best(self.problem, given, self.precision, rng, self.certify, device, None)
+        powers = self.homotopy.units
+        assert powers is not None
+        one = best(
+            self.problem, given, terms, powers, self.precision, rng, self.certify, device, None
+        )
         found, here = one.solutions, np.flatnonzero(one.place >= 0)
         which = one.place[here]
         ends.x[0, here], ends.error[0, here] = found.x[which], found.error_bound[which]
@@ -171,14 +173,6 @@ class Sweep:
 
     def _result(self, ends: _Ends, again: int) -> SolutionSweep:
         lost = ~ends.found
-        counts = {
-            "paths": ends.found.size,
-            "at_infinity": int(ends.infinite.sum()),
-            "positive_dimensional": int(ends.on_set.sum()),
-            "extraneous": 0,
-            "failed": int((lost & ~ends.infinite & ~ends.on_set).sum()),
-            "followed_again": again,
-        }
         limbs = ends.x.limbs.copy()
         limbs[:, :, lost] = np.nan
         for flags in (ends.real, ends.singular, ends.certified):
@@ -188,7 +182,7 @@ class Sweep:
             self.problem.variables, from_limbs(limbs, dtype=complex),
             ends.found, ends.infinite, ends.on_set, ends.real, ends.singular, ends.certified,
             ends.error, ends.radius,
-            SolveInfo(counts, self.precision, method="parameters"),
+            sweep_info(ends.found, ends.infinite, ends.on_set, self.precision, again),
         )  # fmt: skip
 
 
