@@ -120,7 +120,7 @@ def test_arrays_with_too_few_planes_are_refused(name):
 def test_wrong_numbers_are_refused():
     module = extension()
     x = np.ones((2, 3, 3))
-    with pytest.raises(ValueError, match="1, 2, 4 and 8 limbs"):
+    with pytest.raises(ValueError, match="1, 2, 4, 8 and 16 limbs"):
         module.binary("add", x, x, x, 3, False)
     with pytest.raises(ValueError, match="parts of a sum"):
         module.window(np.ones((2, 1, 3, 2)), [], [], 1, 3, 2, False)
