@@ -113,15 +113,21 @@ def shown(time: float | None) -> str:
 def page(content: Record) -> str:
     """Return the page: a column for each record, and what changed from the first to the last."""
     records = content["records"]
-    head = [f"{record['date'][:10]}, {record['commit'][:8]}" for record in records]
+    about = list(dict.fromkeys(record["machine"] for record in records))
+    head = [
+        f"{record['date'][:10]}, {record['commit'][:8]}"
+        + (f" ({about.index(record['machine']) + 1})" if len(about) > 1 else "")
+        for record in records
+    ]
+    # Times of different machines are not compared.
+    of_last = [record for record in records if record["machine"] == records[-1]["machine"]]
     cells = []
     for name in content["calls"]:
         times = [record["microseconds"].get(name) for record in records]
-        both = times[0] is not None and times[-1] is not None and len(times) > 1
-        ratio = f"{times[-1] / times[0]:.2f}" if both else ""
+        first, last = (record["microseconds"].get(name) for record in (of_last[0], of_last[-1]))
+        ratio = f"{last / first:.2f}" if first and last and len(of_last) > 1 else ""
         cells.append([name, *map(shown, times), ratio])
     lines = ["# Twenty small calls by commit", "", "`python -m benchmarks history`", ""]
-    about = dict.fromkeys(record["machine"] for record in records)
     lines += ["Microseconds of processor time. " + " ".join(f"{line}." for line in about), ""]
     return "\n".join([*lines, *grid(["call", *head, "last/first"], cells)]) + "\n"
 

@@ -50,8 +50,9 @@ def test_acceptance(multiple, dtype, shape, rng):
 
 @pytest.mark.parametrize("power", [0.1, 0.3, 0.6, 0.9])
 def test_acceptance_at_any_condition_there_is_room_for(multiple, dtype, power, rng):
-    """Rounds of preconditioning; E has the digits of the next precision, od those of od."""
-    most = min(2.0**-24 / multiple.eps, 2.0**-21 * multiple.eps**0.5 / multiple.next.eps)
+    """Rounds of preconditioning; E has the digits of the next precision, from od on those of R."""
+    of_e = min(multiple.next, max(multiple, mdqr.od)).eps
+    most = min(2.0**-24 / multiple.eps, 2.0**-21 * multiple.eps**0.5 / of_e)
     a = cases.random(40, 31, multiple, dtype, rng, cond=most**power)
     accept(a, *refine(a))
 

@@ -35,3 +35,16 @@ def test_one_failure_is_raised_as_it_is():
     with pytest.raises(AssertionError) as caught:
         one()
     assert caught.value.__notes__ == ["with {'x': 2}"]
+
+
+def test_cases_that_skip_are_failures():
+    """A skip would leave out the cases behind it."""
+
+    @each_case("n", [1, 2])
+    def test(n):
+        pytest.skip("not here")
+
+    with pytest.raises(ExceptionGroup):
+        test()
+    with pytest.raises(AssertionError):
+        each_case("n", [])

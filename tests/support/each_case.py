@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
 
+import pytest
+
 
 def each_case(names: str, cases: Iterable[Any]) -> Callable[[Callable[..., None]], Any]:
     """Run a test with each of `cases`, as ``pytest.mark.parametrize`` does; all failures are shown.
@@ -14,6 +16,7 @@ def each_case(names: str, cases: Iterable[Any]) -> Callable[[Callable[..., None]
     For tests that skip nothing; the cases share their fixtures.
     """
     keys, listed = [name.strip() for name in names.split(",")], list(cases)
+    assert listed
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         @wraps(test)
@@ -23,6 +26,8 @@ def each_case(names: str, cases: Iterable[Any]) -> Callable[[Callable[..., None]
                 given = dict(zip(keys, case if len(keys) > 1 else (case,), strict=True))
                 try:
                     test(**given, **fixtures)
+                except pytest.skip.Exception:
+                    errors.append(AssertionError(f"a case skips, with {given!r}"))
                 except Exception as error:
                     error.add_note(f"with {given!r}")
                     errors.append(error)

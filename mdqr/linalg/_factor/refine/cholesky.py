@@ -198,8 +198,9 @@ class Sweeps:
 
     def changed(self, r: Block) -> Changed:
         """Return the correction of R by all bits that its entries take; S can be bounded."""
-        rest = self._whole_difference(r) if self.is_exact else None
-        if rest is None:
+        if self.is_exact:
+            rest = self._whole_difference(r)
+        else:
             rest = self.difference((r,), Digits(bits_of_entries(self.kind), self.kind))
         change, squares = self._corrections(rest, is_bounded=True)
         return Changed((change,), squares, rest.words)
@@ -215,7 +216,7 @@ class Sweeps:
             planes.diagonal(e).imag = 0.0
         return Difference(e, (to_native(backend.xp, r, field),), words)
 
-    def _whole_difference(self, r: Block) -> Difference | None:
+    def _whole_difference(self, r: Block) -> Difference:
         """Return E with errors of eps E, and far below eps.
 
         R is the sum of numbers whose products limbs hold, and of a rest ``D``: ``A - H^H H``, of
@@ -226,8 +227,8 @@ class Sweeps:
         head = on_grid(backend, r, bits, kind)
         options: dict[str, Any] = {"kind": kind, "conj_a": True, "shape": self.shape}
         e = exact_product(backend, head.swapaxes(-1, -2), head, c=self.gram, **options)
-        if e is None:
-            return None
+        if e is None:  # not finite: no bound, instead of that of fewer bits
+            e = backend.xp.full_like(self.gram, np.nan)
         rest = backend.binary("subtract", r, head, kind=kind)
         bits_below = _BELOW - int(log2(eps_of(kind))) - bits
         options |= {"bits": bits_below + _SPARE, "shape": "upper"}

@@ -1,9 +1,9 @@
 """R alone, as the Cholesky factor of an exact Gram matrix in twice the precision.
 
-R is kept in twice the limbs, too. Octo-doubles have no more: their Gram matrix is rounded to od,
-and the square of the condition is lost, which bounds of its entries count. Of entries with few bits
-it has no errors in the limbs of R, and residuals are formed in parts that have none either: then
-nothing is lost, and no more limbs are needed.
+R is kept in twice the limbs, too. From octo-doubles on both are rounded to the limbs of R, as more
+limbs cost more than Householder reflections: the square of the condition is lost, which bounds of
+its entries count. Of entries with few bits it has no errors in the limbs of R, and residuals are
+formed in parts that have none either: then nothing is lost, and no more limbs are needed.
 
 With ``S = R^-H (A^H A - R^H R) R^-1``, ``P = A R^-1`` has ``P^H P = I + S``. If L is the upper
 Cholesky factor of ``I + S``, ``A = Q (L R)`` with a Q that is orthonormal, so that
@@ -21,7 +21,6 @@ import numpy as np
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
-from mdqr._precision import PRECISIONS
 from mdqr._progress import Reporter
 from mdqr.linalg._factor.refine import cholesky
 from mdqr.linalg._factor.refine.cholesky import Sweeps
@@ -35,6 +34,8 @@ from mdqr.linalg._products.exact.plan import MOST_TERMS
 from mdqr.linalg._shared import tuning
 
 BOUND = 20.0  # in n eps
+# Limbs of a Gram matrix beyond which sweeps or Householder reflections are faster.
+_MOST_LIMBS = 8
 _UP = 1.0 + 2.0**-20  # for roundings of the bounds themselves
 _MOST_SWEEPS = 40
 # What a sweep has to leave: with less, factors by reflections take less time.
@@ -100,8 +101,8 @@ def factor(
 
 
 def wide_kind(kind: Kind) -> Kind:
-    """Return the kind of the Gram matrix for R of a kind: twice the limbs, at most eight."""
-    return Kind(min(2 * kind.limbs, PRECISIONS[-1].limbs), kind.is_complex)
+    """Return the kind of the Gram matrix for R of a kind: twice the limbs where eight hold them."""
+    return Kind(max(kind.limbs, min(2 * kind.limbs, _MOST_LIMBS)), kind.is_complex)
 
 
 def factor_of(

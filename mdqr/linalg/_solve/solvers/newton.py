@@ -161,10 +161,12 @@ def _residual(
     That is as if in twice the limbs, and rounded; None where bits would be cut off.
     """
     backend, a, b = refinement.system.backend, refinement.system.a, refinement.b
-    high, count = _kind_of(bits, kind._replace(limbs=max(kind.limbs, _LONG))), _rounded(bits)
-    if -log2(precision_for(high.limbs).eps) < bits:
+    high = _kind_of(bits, kind._replace(limbs=max(kind.limbs, _LONG)))
+    held = int(-log2(precision_for(high.limbs).eps))
+    if held < bits:
         e = whole_residual(backend, b, a, x, kind=kind)
         return None if e is None else _Residual(e, 0)
+    count = min(_rounded(bits), held)
     e, seen = unseen(backend, a, x, c=b, kind=high, bits=count)
     words.append(seen)
     return _Residual(e, count)
