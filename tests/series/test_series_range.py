@@ -296,3 +296,17 @@ def test_unknowns_that_are_zero_take_no_more_steps():
     )
     s = newton_series(system, [1 / 3, 2 / 3, 0], degree=0, precision="d")
     assert s.info.start_steps <= 3
+
+
+@pytest.mark.parametrize("precision", [p for p in PRECISIONS[1:] if p.next > p], ids=str)
+def test_verified_digits_of_orders_that_lose_limbs_with_their_scale(precision):
+    """Both precisions lost the same limbs: orders right to 2.4e-8 had all digits."""
+    system = System.from_strings(["x^2 - 1 - t/1024/1024"], ["x"])
+    with pytest.warns(mdqr.PrecisionWarning, match="orders from"):
+        s = newton_series(system, [1.0], degree=53, precision=precision, verify=True)
+    exact = [Fraction(1)]
+    for k in range(1, 54):
+        exact.append(exact[-1] * (Fraction(3, 2) - k) / k / 2**20)
+    found = s.coeffs[0].to_fractions()
+    for value, known, bound in zip(found, exact, s.error_bound[0], strict=True):
+        assert abs(value - known) <= bound

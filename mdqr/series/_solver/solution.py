@@ -232,9 +232,9 @@ class SeriesSolution:
     @cached_property
     def _errors(self) -> tuple[np.ndarray, np.ndarray]:
         """Moduli of the coefficients, and of their errors, ``(..., n, d + 1)``."""
+        powers = self._powers(self._equations.scale.unknowns)
         if self._better is None:
             sizes, errors = perturbed(self._equations, self._start, self._values, self._precision)
-            powers = self._powers(self._equations.scale.unknowns)
             if powers.any():
                 lost = ((sizes > 0) | (errors > 0)) * _LOST
                 with np.errstate(over="ignore"):
@@ -244,6 +244,11 @@ class SeriesSolution:
             found, better = (x.to_device("cpu") for x in (self.coeffs, self._better))
             # The rounding of the difference, and of what it is compared with.
             sizes, errors = abs(found).to_numpy(), abs(better - found).to_numpy() * (1 + 2.0**-20)
+            if powers.any():
+                # Both may have lost the same limbs, or all of them, with their scale.
+                scaled = self._values[..., : self._equations.variables, :]
+                scaled = MDArray._wrap(scaled, self._precision, self._equations.kind.is_complex)
+                errors = errors + (scaled.to_device("cpu") != 0) * _LOST
         right = np.isfinite(sizes) & np.isfinite(errors)
         return sizes, np.where(right, errors, np.inf)
 

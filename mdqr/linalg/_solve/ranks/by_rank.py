@@ -23,7 +23,7 @@ from mdqr._functions.sequences import concatenate, stack
 from mdqr._limbs import scaling
 from mdqr._limbs.device import host_block, place_on_device_of
 from mdqr._limbs.planes import Block, widen
-from mdqr._precision import Precision
+from mdqr._precision import Precision, next_with_functions
 from mdqr.linalg._factor.qr import qr
 from mdqr.linalg._inverse.approximate_inverse import UP
 from mdqr.linalg._shared.caller import Caller
@@ -63,8 +63,8 @@ class DeficientProblem(NamedTuple):
 
     @property
     def wider(self) -> Precision:
-        """The precision of solutions that others are made of."""
-        return self.inputs.precision.next
+        """The precision of solutions that others are made of, where it costs no sixteen limbs."""
+        return next_with_functions(self.inputs.precision)
 
 
 class _One(NamedTuple):
