@@ -28,7 +28,7 @@ contexts = 0  # that ask, in all threads: without any, operations pay for one co
 
 @contextmanager
 def warn_float() -> Iterator[None]:
-    """Warn inside a ``with`` block where floats are operands of arrays of dd, qd or od.
+    """Warn inside a ``with`` block where floats are operands of arrays of more than one double.
 
     ``np.pi * x`` has the 16 digits of `numpy.pi`, whatever the precision of x. A
     `DataPrecisionWarning` names the first float of an operation with more than 40 significant bits:

@@ -84,7 +84,7 @@ def test_what_devices_refuse(multiple, rng):
     for devices in ("cpu", 5, []):
         with pytest.raises(TypeError, match="sequence of names"):
             solve(a, b, devices=devices)
-    with pytest.raises(ValueError, match="one matrix of dd, qd or od"):
+    with pytest.raises(ValueError, match="one matrix of more than float64"):
         solve(mdqr.stack([a, a]), mdqr.stack([b, b]), devices=TWO)
     with pytest.raises(
         ValueError, match=r"vectors \(n,\) or \(n, k\); got shapes \(23, 23\) and \(2, "

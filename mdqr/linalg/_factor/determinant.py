@@ -139,9 +139,9 @@ def det(
     change too many digits. They change the determinant by ``prod(r_i + e_i) - prod(r_i)`` at most,
     r and e the norms of the rows of A and of E (J. Hadamard 1893). Relative to the determinant it
     is ``prod(1 + m_i) - 1``, m the norms of the rows of ``A^-1 E``, with an inverse that is shown
-    to be near enough. In od they are corrected by the trace of ``A^-1 (P A - L U)``. A determinant
+    to be near enough. In hd they are corrected by the trace of ``A^-1 (P A - L U)``. A determinant
     is an integer times a power of two: once the bound is below half of that the nearest multiple is
-    taken, which is exact, zero or not. Matrices that od leaves open are eliminated in integers if
+    taken, which is exact, zero or not. Matrices that hd leaves open are eliminated in integers if
     that takes no longer than about two seconds.
 
     Examples
@@ -166,7 +166,7 @@ def det(
         warn_of_precision(
             "linalg.det",
             "a determinant is below the smallest numbers that have all limbs, and loses digits; "
-            "slogdet has its logarithm",
+            "slogdet has its logarithm, of at most od",
             precision=inputs.precision,
             index=problem.place(small),
         )
@@ -308,7 +308,7 @@ def slogdet(
     problem = Problem("slogdet", a, precision, data_error, progress)
     check_functions("slogdet", problem.inputs.precision)
     found, field = problem.scaled, problem.inputs.is_complex
-    # Logarithms are of few limbs.
+    # Logarithms end at octo-double.
     limbs = min(int(found.value.shape[field]), MOST_OF_FUNCTIONS)
     kind, backend = Kind(limbs, field), problem.backend
     problem.warn_of_digits()
@@ -384,5 +384,5 @@ def _logarithm(problem: Problem, modulus: Block, exponent: Block, kind: Kind) ->
 
 def _raise_overflow() -> NoReturn:
     raise np.linalg.LinAlgError(
-        "det: a determinant is beyond the largest double; slogdet has its logarithm"
+        "det: a determinant is beyond the largest double; slogdet has its logarithm, of at most od"
     )

@@ -36,7 +36,7 @@ def factor(
     block, kind, shape = inputs.blocks[0], inputs.kind, inputs.shape(0)
     if len(shape) > 2 or kind.limbs == 1 or shape[-1] > MOST_TERMS:
         raise ValueError(
-            f"{function}: devices= is for one matrix of dd, qd or od, of an order of at most "
+            f"{function}: devices= is for one matrix of more than float64, of an order of at most "
             f"{MOST_TERMS}; got shape {shape} in {inputs.work.name}"
         )
     places = places_of(names)

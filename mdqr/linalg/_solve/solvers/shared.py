@@ -50,8 +50,8 @@ def check(function: str, devices: Any, inputs: Inputs, method: str) -> None:
     shapes = inputs.shape(0), inputs.shape(1)
     if max(map(len, shapes)) > 2 or inputs.kind.limbs == 1:
         raise ValueError(
-            f"{function}: devices= is for one matrix of dd, qd or od, and vectors (n,) or (n, k); "
-            f"got shapes {shapes[0]} and {shapes[1]} in {inputs.work.name}"
+            f"{function}: devices= is for one matrix of more than float64, and vectors (n,) or "
+            f"(n, k); got shapes {shapes[0]} and {shapes[1]} in {inputs.work.name}"
         )
     if method == "householder":
         raise ValueError(f'{function}: devices= is for the methods "auto" and "refine"')
