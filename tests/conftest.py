@@ -36,6 +36,9 @@ settings.register_profile(
 )
 settings.load_profile("default")
 
+# Plugins for tests of others, which import those: a run of its own each.
+collect_ignore = ["suites"]
+
 # Collecting makes millions of objects that stay: each search for garbage would go through them.
 gc.disable()
 

@@ -26,7 +26,7 @@ from mdqr._backend.protocol import (
     ProductGraph,
 )
 from mdqr._limbs.planes import Kind
-from mdqr._precision import PRECISIONS
+from mdqr._precision import MOST_OF_FUNCTIONS, PRECISIONS
 from mdqr.linalg._products.exact import product as exact
 from mdqr.testing._families import FAMILIES, SPECIAL, Bounds, draw
 
@@ -69,11 +69,18 @@ def finite(rng, limbs, shape):
     return mixed(rng, limbs, shape, special=False)
 
 
+def without_operations(limbs, is_complex):
+    """Return the operations that numbers of so many limbs do not have."""
+    has_functions = limbs <= MOST_OF_FUNCTIONS
+    functions = () if has_functions else (*ELEMENTARY_UNARY, *ELEMENTARY_BINARY)
+    return REAL_ONLY.union(functions) if is_complex else frozenset(functions)
+
+
 def elementwise(backend, limbs, is_complex) -> Results:
     rng = np.random.default_rng(1)
     x, y = (draws(rng, limbs, (COUNT,), is_complex, mixed) for _ in range(2))
     options = {"kind": Kind(limbs, is_complex)}
-    without = REAL_ONLY if is_complex else frozenset()
+    without = without_operations(limbs, is_complex)
     few_x, few_y = x[..., :FEW], y[..., :FEW]
     for op in UNARY:
         if op not in without:

@@ -1,5 +1,6 @@
 // From sums of products of bytes to numbers. -DMDQR_PIECES is the number of digits of an integer;
-// see mdqr/residues.hpp.
+// see mdqr/residues.hpp. With -DMDQR_TABLE_IN_MEMORY a device has too little shared memory for the
+// table, which threads read where it is.
 #include "products/exact.hpp"
 #include "products/matmul_range.hpp"
 
@@ -135,13 +136,17 @@ MDQR_END
 
 MDQR_KERNEL(mdqr_exact_numbers, mdqr::number_arguments, mdqr::number_threads) {
     using namespace mdqr;
-    double* table = reinterpret_cast<double*>(shared_memory());
     const i64 narrow_rows = padded(p.narrow, ahead);
     const i64 rows = narrow_rows + padded(p.wide, wide_ahead);
-    const double* product = table + rows * row_size;
+#if defined(MDQR_TABLE_IN_MEMORY)
+    const double* table = p.table;
+#else
+    double* table = reinterpret_cast<double*>(shared_memory());
     for (int l = thread_index(); l < int(rows * row_size + pieces); l += number_threads)
         table[l] = p.table[l];
     sync_threads();
+#endif
+    const double* product = table + rows * row_size;
     const i64 flat = block_x() * number_threads * entries + thread_index();
     const int *at[entries], *wide_at[entries];
     static_for<0, entries>([&](auto e) MDQR_LAMBDA {

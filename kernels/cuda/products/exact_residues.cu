@@ -1,5 +1,6 @@
 // Residues of lines as integers modulo all moduli in one pass over their limbs. -DMDQR_WORDS is the
-// number of 32-bit words of a part of a number; MDQR_LIMBS is what the operand has.
+// number of 32-bit words of a part of a number; MDQR_LIMBS is what the operand has. A block takes
+// fewer lines, -DMDQR_TILE_LINES, where a device has less shared memory than the words need.
 #include "device/floats.hpp"
 #include "device/matrix_step.hpp"
 #include "products/exact.hpp"
@@ -8,7 +9,11 @@ MDQR_BEGIN
 
 // A block takes so many steps of so many lines, a warp `span` of them at a time: their words times
 // the residues of powers of 256 are a product of bytes, of `channels_at_once` channels.
-inline constexpr int residue_threads = 128, tile_lines = 8, tile_terms = 64, span = 32;
+#if !defined(MDQR_TILE_LINES)
+#define MDQR_TILE_LINES 8
+#endif
+inline constexpr int residue_threads = 128, tile_lines = MDQR_TILE_LINES, tile_terms = 64;
+inline constexpr int span = 32;
 inline constexpr int tile_entries = tile_lines * tile_terms, channels_at_once = 16;
 inline constexpr int words = MDQR_WORDS * (1 + MDQR_COMPLEX);
 inline constexpr int steps = (words + 7) / 8; // of 32 bytes

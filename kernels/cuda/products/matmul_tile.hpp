@@ -11,11 +11,12 @@
 
 MDQR_BEGIN
 
-// MDQR_TILE 0: 32 x 32, for large results; 1: 16 x 16 with the terms spread over four warps.
+// MDQR_TILE 0: 32 x 32, for large results; 1: 16 x 16 with the terms spread over four warps, or
+// over two where a stage of four takes more shared memory than each device has.
 #if MDQR_TILE == 0
 inline constexpr int WM = 2, WN = 4, KW = 1, stage_quads = slices > 12 ? 1 : 2;
 #else
-inline constexpr int WM = 1, WN = 2, KW = 4, stage_quads = 4;
+inline constexpr int WM = 1, WN = 2, KW = slices > 23 ? 2 : 4, stage_quads = KW;
 #endif
 inline constexpr int tile_threads = 32 * WM * WN * KW;
 // Two blocks an SM where the sums leave the registers for it.

@@ -41,7 +41,8 @@ _LINE_THREADS, _SCANNED = 256, 8
 _MOST_BLOCKS = 1024
 # As in kernels/cuda/products/exact_residues.cu.
 _RESIDUE_THREADS, _TILE_LINES, _TILE_TERMS = 128, 8, 64
-_WORD_STRIDE = _TILE_LINES * _TILE_TERMS + 2
+# Lines of a block where the words of more take too much shared memory.
+_FEW_LINES = 4
 
 # Columns of parts that leave zeros out: fewer take less time than their launches.
 _LEAST_COLUMNS = 1024
@@ -222,8 +223,12 @@ class ExactProducts(KernelCalls):
 
         def launch(kernels: Kernels) -> None:
             _, lines, terms = out.data.shape
-            words = f"MDQR_WORDS={channels.words}"
-            module = Module("products/exact_residues", Kind(x.shape[-3], is_complex), (words,))
+            per_block, shared = _TILE_LINES, _word_bytes(channels, _TILE_LINES, is_complex)
+            defines: tuple[str, ...] = (f"MDQR_WORDS={channels.words}",)
+            if shared > kernels.device.shared:
+                per_block, shared = _FEW_LINES, _word_bytes(channels, _FEW_LINES, is_complex)
+                defines += (f"MDQR_TILE_LINES={per_block}",)
+            module = Module("products/exact_residues", Kind(x.shape[-3], is_complex), defines)
             arguments = fields(
                 _lines_view(kernels, x, is_complex), kernels.address(exponent),
                 _address(kernels, shift), tau, count, narrow, kernels.address(table),
@@ -231,9 +236,8 @@ class ExactProducts(KernelCalls):
             )  # fmt: skip
             kernels.launch(
                 module, "mdqr_exact_residues", arguments,
-                grid=(lines // _TILE_LINES * divided(terms, _TILE_TERMS),),
-                threads=_RESIDUE_THREADS,
-                shared=4 * _WORD_STRIDE * channels.words * (1 + is_complex),
+                grid=(lines // per_block * divided(terms, _TILE_TERMS),),
+                threads=_RESIDUE_THREADS, shared=shared,
             )  # fmt: skip
 
         operands = [x, exponent, table, out.data, *([] if shift is None else [shift])]
@@ -387,7 +391,7 @@ def _numbers(
     kernels.launch(
         digits.module, "mdqr_exact_numbers", arguments,
         grid=(divided(place.height * columns, digits.entries),),
-        threads=NUMBER_THREADS, shared=digits.table.nbytes,
+        threads=NUMBER_THREADS, shared=digits.shared,
     )  # fmt: skip
 
 
@@ -418,6 +422,11 @@ def _tiles(left: Residues, right: Residues, planes: int, workspace: int) -> list
     rows = divided(lines, count * whole) * whole
     starts = range(0, lines, rows)
     return [_Tile(left, right, start, min(rows, lines - start)) for start in starts]
+
+
+def _word_bytes(channels: Channels, lines: int, is_complex: bool) -> int:
+    """Return the shared memory of the words of so many lines of a block."""
+    return 4 * (lines * _TILE_TERMS + 2) * channels.words * (1 + is_complex)
 
 
 def _address(kernels: Kernels, x: Block | None) -> int:

@@ -24,11 +24,12 @@ _PIECES = 2
 
 
 class Digits(NamedTuple):
-    """The module for so many digits, its table, and the entries of a block."""
+    """The module for so many digits, its table, and a block's entries and shared memory."""
 
     module: Module
     table: Block
     entries: int
+    shared: int
 
 
 def planes_of(channels: Channels) -> int:
@@ -41,9 +42,12 @@ def digits_of(kernels: Kernels, channels: Channels, back: Reconstruction, kind: 
     parts, _, pieces = back.weight.shape
     padded = divided(pieces, _PIECES) * _PIECES
     table = kernels.constant(("digits", back), partial(digit_table, channels, back, padded))
-    module = Module("products/exact_numbers", kind, (f"MDQR_PIECES={padded}",))
+    fits = table.nbytes <= kernels.device.shared
+    defines = (f"MDQR_PIECES={padded}", *(() if fits else ("MDQR_TABLE_IN_MEMORY",)))
+    module = Module("products/exact_numbers", kind, defines)
     few = parts == 1 and padded <= _FEW_PIECES and kind.limbs <= _FEW_LIMBS
-    return Digits(module, table, NUMBER_THREADS * (2 if few else 1))
+    entries = NUMBER_THREADS * (2 if few else 1)
+    return Digits(module, table, entries, table.nbytes if fits else 0)
 
 
 def digit_table(channels: Channels, back: Reconstruction, padded: int) -> np.ndarray:

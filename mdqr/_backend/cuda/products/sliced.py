@@ -18,8 +18,9 @@ _QUAD = 4
 _QUAD_PADDING = 4
 
 _THREADS = 256
-# Stages of the copies, and sums that a thread parks, as in kernels/cuda/products/matmul_tile.hpp.
-_STAGES, _PARKED = 3, 8
+# Stages of the copies, sums that a thread parks, and slices from which on fewer warps lie behind
+# each other, as in kernels/cuda/products/matmul_tile.hpp.
+_STAGES, _PARKED, _LONG = 3, 8, 24
 # Blocks that keep every multiprocessor of a large GPU busy.
 _BUSY = 132
 # Blocks for slicing: it waits for memory.
@@ -33,7 +34,15 @@ class Tile(NamedTuple):
 
     variant: int
     side: int
-    depth: int  # warps behind each other
+    depth: int  # warps behind each other, at most
+
+    def depth_of(self, limbs: int) -> int:
+        """Return the warps behind each other."""
+        return min(self.depth, 2) if slices(limbs) >= _LONG else self.depth
+
+    def threads(self, limbs: int) -> int:
+        """Return the threads of a block; a warp forms 16 x 8 sums."""
+        return 32 * self.side**2 // 128 * self.depth_of(limbs)
 
     def sums(self, limbs: int) -> int:
         """Return the doubles that the sums of a tile take."""
@@ -41,9 +50,10 @@ class Tile(NamedTuple):
 
     def workspace(self, kernels: Kernels, units: int, limbs: int) -> Workspace:
         """Return where blocks keep stages of copies, and afterwards finished sums."""
-        quads = self.depth if self.depth > 1 else 1 if slices(limbs) > 12 else 2
+        depth = self.depth_of(limbs)
+        quads = depth if depth > 1 else 1 if slices(limbs) > 12 else 2
         stage = quads * (slices(limbs) + 1) * 2 * self.side * _QUAD // 2
-        sums, parked = self.depth * self.sums(limbs), _PARKED * _THREADS
+        sums, parked = depth * self.sums(limbs), _PARKED * self.threads(limbs)
         return kernels.workspace(
             units, 8 * (max(_STAGES * stage, sums) + parked),
             moved=8 * sums, left=8 * (stage + parked),
@@ -126,9 +136,10 @@ def product(
     units = () if kernels.device.has_fast_doubles else ("MDQR_INTEGERS",)
     defines = (f"MDQR_TILE={tile.variant}", *units, *work.defines)
     module = Module("products/matmul", product.kind, defines)
+    threads = tile.threads(product.kind.limbs)
     kernels.launch(
-        module, "mdqr_matmul", arguments, grid=(work.blocks,), threads=_THREADS, shared=work.shared
+        module, "mdqr_matmul", arguments, grid=(work.blocks,), threads=threads, shared=work.shared
     )
     if splits > 1:
-        kernels.launch(module, "mdqr_matmul_finish", arguments, grid=(tiles,), threads=_THREADS)
+        kernels.launch(module, "mdqr_matmul_finish", arguments, grid=(tiles,), threads=threads)
     return Todo(base + todo, base + count, memory)
