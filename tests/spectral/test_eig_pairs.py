@@ -75,7 +75,7 @@ def test_infinite_values(multiple, rng):
 
 @pytest.mark.parametrize("precision", PRECISIONS[1:-1], ids=str)
 def test_a_pair_that_takes_more_limbs_stands_beside_others(precision):
-    """The second is singular but for an entry's last bits: results of two limb counts are joined."""
+    """The second is singular but for an entry's last bits: two limb counts are joined."""
     a = mdqr.array([np.diag([1, 2, 3]), [[1, 2, 3], [2, 4, 6], [0, 1, 1]]], precision=precision)
     a[1, 1, 2] += 2.0 ** -(precision.bits + 50)
     b = mdqr.array([np.eye(3), [[1, 0, 1], [2, 0, 2], [1, 1, 0]]], precision=precision)
