@@ -170,7 +170,7 @@ _ENDLESS.append(_ENDLESS)
         ("linalg.SVDResult", {"format": True}, "damaged"),
         ("linalg.SVDResult", {"format": 1}, "damaged"),
         ("os.system", {"format": 1}, "newer mdqr"),
-        ("Precision", {"format": 1, "name": "hd"}, "newer mdqr"),
+        ("Precision", {"format": 1, "name": "ud"}, "newer mdqr"),
         ("Constant", {"format": 1, "name": "tau"}, "damaged"),
         ("Constant", {"format": 1, "terms": [([("x", Fraction(1))], 1)], "divisor": []}, "damaged"),
         ("FInfo", {"format": 1, "bits": print}, "plain"),
@@ -210,7 +210,7 @@ def test_a_file_of_a_newer_mdqr_says_so() -> None:
     stream.seek(0)
     members = dict(np.load(stream))
     assert members["format"] == 1
-    for changed in ({"format": np.array(2)}, {"precision": np.array("hd")}):
+    for changed in ({"format": np.array(2)}, {"precision": np.array("ud")}):
         stream = io.BytesIO()
         np.savez(stream, **(members | changed))
         stream.seek(0)

@@ -44,7 +44,7 @@ def problem(name, seed):
         constants = c.to_mpmath()
         # The error may be as large as the root of the tolerance.
         exact = mpmath.findroot(
-            lambda *x: function(mpmath, x, constants), start, tol=1e-600, maxsteps=60
+            lambda *x: function(mpmath, x, constants), start, tol=mpmath.mpf("1e-600"), maxsteps=60
         )
     return lambda x: function(mdqr, x, c), start, exact
 
@@ -78,7 +78,7 @@ def test_complex_unknowns():
         exact = mpmath.findroot(
             lambda x, y: [x * x + a + y, mpmath.exp(y) - b * x],
             [1 + 1j, 0.5j],
-            tol=1e-600,
+            tol=mpmath.mpf("1e-600"),
             maxsteps=60,
         )
     for options in ({}, {"jac": "series"}, {"verified": True}):

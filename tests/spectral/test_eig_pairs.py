@@ -71,3 +71,17 @@ def test_infinite_values(multiple, rng):
     assert infinite.tolist() == [False, False, True, True]
     assert np.isinf(found.info.error_bound).tolist() == infinite.tolist()
     assert found.info.error_bound[:2].max() <= 1e4 * multiple.eps
+
+
+@pytest.mark.parametrize("precision", PRECISIONS[1:-1], ids=str)
+def test_a_pair_that_takes_more_limbs_stands_beside_others(precision):
+    """The second is singular but for an entry's last bits: two limb counts are joined."""
+    a = mdqr.array([np.diag([1, 2, 3]), [[1, 2, 3], [2, 4, 6], [0, 1, 1]]], precision=precision)
+    a[1, 1, 2] += 2.0 ** -(precision.bits + 50)
+    b = mdqr.array([np.eye(3), [[1, 0, 1], [2, 0, 2], [1, 1, 0]]], precision=precision)
+    both, alone = eig(a, b, left=True), eig(a[1], b[1], left=True)
+    assert both.info.error_bound.tolist()[1] == alone.info.error_bound.tolist()
+    assert (both.eigenvalues.limbs[..., 1, :] == alone.eigenvalues.limbs).all()
+    for found, wanted in zip(both[1:3], alone[1:3], strict=True):
+        assert (found.limbs[..., 1, :, :] == wanted.limbs).all()
+    assert eigvals(a, b).precision is precision

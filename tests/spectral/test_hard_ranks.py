@@ -104,8 +104,8 @@ def drawn(seed):
 
 
 def size(exact):
-    """The Frobenius norm of an exact matrix, in 150 digits."""
-    with mpmath.workdps(150):
+    """The Frobenius norm of an exact matrix, in 400 digits."""
+    with mpmath.workdps(400):
         total = mpmath.mpf(sum(int(v) for v in exact.squares().ravel()))
         return mpmath.sqrt(total) * mpmath.mpf(2) ** -exact.exponent
 

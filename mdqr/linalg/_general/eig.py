@@ -299,6 +299,9 @@ def _wrapped(
     if not found:
         return given.inputs.wrap(Kind(given.inputs.precision.limbs, True).zeros(np, shape), True)
     blocks = [block for block in map(part, found) if block is not None]
+    # A pair that is nearly singular may have taken more limbs than those before it.
+    limbs = max(planes.limb_count(block, True) for block in blocks)
+    blocks = [planes.widen(block, True, limbs) for block in blocks]
     block = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=2)
-    kind = Kind(planes.limb_count(block, True), True)
+    kind = Kind(limbs, True)
     return given.inputs.wrap(block.reshape(kind.planes(shape)), True).to_device(given.device)
