@@ -143,6 +143,8 @@ def call_others(backend, kind, n):
     backend.balance_triangle(square, is_complex=is_complex, lower=True, unit_diagonal=False)
     backend.balance_columns(square, powers, is_complex=is_complex)
     backend.scale(square, powers, powers, is_complex=is_complex)
+    lines = powers, np.zeros(n, dtype=np.int64)
+    backend.rounded_sum(square, None, np.zeros((n, n)), lines, kind=kind, unit=0, most=0)
     if not is_complex:
         for name in DRAWS:
             backend.draw(name, (0, 0), rows.shape[1:], kind.limbs)
