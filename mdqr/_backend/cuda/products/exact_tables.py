@@ -46,7 +46,7 @@ class ResidueTile(NamedTuple):
 
 
 def residue_tile(device: Device, channels: Channels, kind: Kind) -> ResidueTile:
-    """Return what a block takes, fewer lines where words need more memory than there is."""
+    """Return what a block takes, fewer lines where a device has less memory."""
     defines: tuple[str, ...] = (f"MDQR_WORDS={channels.words}",)
     lines, an_entry = _TILE_LINES, 4 * channels.words * (1 + kind.is_complex)
     if (lines * _TILE_TERMS + 2) * an_entry > device.shared:
