@@ -9,10 +9,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from cuda_cases import EVERY, assert_same
+from emulation.kernels import EmulatedKernels
 from exact_product_cases import HOST, full
+from stand_ins import ONE_BLOCK
 
 import mdqr
 from mdqr._backend import workspace
+from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.products import exact as calls
 from mdqr._backend.cuda.products import exact_tables
 from mdqr._limbs.planes import Kind
@@ -43,6 +46,14 @@ def test_limbs_are_those_of_the_host(cuda, precision, dtype, all_bits, rng):
     kind = Kind(precision.limbs, dtype is complex)
     a, b = (full(shape, precision, dtype, rng)._block for shape in ((21, 70), (70, 18)))
     assert both(cuda, a, b, kind, all_bits=all_bits)
+
+
+def test_small_devices_take_fewer_lines_and_leave_tables_in_memory(kernel_folder, rng):
+    """Words and tables of complex hexa-doubles take more shared memory than many devices have."""
+    cuda = CudaBackend(EmulatedKernels(kernel_folder))
+    cuda.kernels.device = ONE_BLOCK
+    a, b = (full(shape, mdqr.hd, complex, rng)._block for shape in ((9, 70), (70, 5)))
+    assert both(cuda, a, b, Kind(mdqr.hd.limbs, True))
 
 
 @pytest.mark.parametrize("kind", [PAIR, Kind(4, True)], ids=str)

@@ -13,6 +13,7 @@ from stand_ins import ONE_BLOCK, STAND_INS
 from tensorcore_cases import emulated_engine
 
 from mdqr._backend.cuda.backend import CudaBackend
+from mdqr._backend.cuda.factor.panel import most_columns
 from mdqr._backend.cuda.floats.fold import fold
 from mdqr._backend.cuda.floats.signs import sign_rows
 from mdqr._backend.cuda.floats.triangles import invert, put_columns, row_order
@@ -96,7 +97,7 @@ def call_linear_algebra(backend, kind, n):
     places = np.zeros((3, n), dtype=np.int64)
     backend.lu_panel(batch, places, 0, min(n, 16), **options)
     backend.cholesky_panel(square[..., :few, :], **options)
-    for width in (1, 32, 128):
+    for width in (1, 32, most_columns(kind)):
         for items in (1, 50):
             (a,) = blocks(kind, (items, n, min(n, width)))
             if kind.limbs > 1:
@@ -142,6 +143,8 @@ def call_others(backend, kind, n):
     backend.balance_triangle(square, is_complex=is_complex, lower=True, unit_diagonal=False)
     backend.balance_columns(square, powers, is_complex=is_complex)
     backend.scale(square, powers, powers, is_complex=is_complex)
+    lines = powers, np.zeros(n, dtype=np.int64)
+    backend.rounded_sum(square, None, np.zeros((n, n)), lines, kind=kind, unit=0, most=0)
     if not is_complex:
         for name in DRAWS:
             backend.draw(name, (0, 0), rows.shape[1:], kind.limbs)

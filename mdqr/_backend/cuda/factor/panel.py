@@ -25,15 +25,17 @@ from mdqr._backend.cuda.runtime.replay import planned
 from mdqr._backend.protocol import PanelOut
 from mdqr._limbs.planes import Block, Kind, value_shape
 
-# Threads of a block at most (`panel_threads` of kernels/cuda/panel/panel.hpp), and columns at most:
-# a thread makes the factor of each column, the next one tau, and one of another warp the scale of
+# Threads of a block at most (`panel_threads` of kernels/cuda/panel/panel.hpp), twice the columns: a
+# thread makes the factor of each column, the next one tau, and one of another warp the scale of
 # the vector.
 _THREADS = 256
 _WARP = 32
 # Numbers of so many planes: blocks of few threads on one multiprocessor displace each
 # other's code.
 _LONG_CODE = 8
-_MOST_COLUMNS = 128
+# Columns at most, and those of numbers of more planes than 16: arrays over the columns fit the
+# shared memory of each device then.
+_MOST_COLUMNS, _MOST_LONG_COLUMNS = 128, 64
 
 # A panel of so many rows is left with 64 row blocks: more of them have more sums to exchange.
 _MODERATE_ROWS = 8192
@@ -69,6 +71,11 @@ class Plan(NamedTuple):
     def in_turn(self) -> bool:
         """True if blocks of the launch take several blocks of rows."""
         return self.blocks > max(self.group - 1, 1)
+
+
+def most_columns(kind: Kind) -> int:
+    """Return the most columns of a panel."""
+    return _MOST_COLUMNS if kind.limbs * (1 + kind.is_complex) <= 16 else _MOST_LONG_COLUMNS
 
 
 def _blocks(items: int, m: int, limbs: int) -> int:
@@ -129,8 +136,8 @@ class Panels(KernelCalls):
         is_complex = kind.is_complex
         xp = self.xp
         *batch, m, w = value_shape(a, is_complex)
-        if w > _MOST_COLUMNS:
-            raise ValueError(f"a panel has at most {_MOST_COLUMNS} columns, this one has {w}")
+        if w > most_columns(kind):
+            raise ValueError(f"a panel has at most {most_columns(kind)} columns, this one has {w}")
         if out is None:
             shapes = ((m, w), (w,), (m, w), (w, w))
             out = PanelOut(*(kind.empty(xp, (*batch, *shape)) for shape in shapes))

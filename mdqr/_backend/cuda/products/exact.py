@@ -11,10 +11,12 @@ import numpy as np
 from mdqr._backend import workspace
 from mdqr._backend.cuda.products.exact_tables import (
     NUMBER_THREADS,
+    RESIDUE_THREADS,
     Digits,
     digits_of,
     planes_of,
     residue_table,
+    residue_tile,
 )
 from mdqr._backend.cuda.products.operands import NO_VIEW
 from mdqr._backend.cuda.runtime.kernels import (
@@ -39,10 +41,6 @@ _PADDED, _WHOLE = 16, 128
 # As in kernels/cuda/products/exact_lines.cu: threads, and lines that a block scans.
 _LINE_THREADS, _SCANNED = 256, 8
 _MOST_BLOCKS = 1024
-# As in kernels/cuda/products/exact_residues.cu.
-_RESIDUE_THREADS, _TILE_LINES, _TILE_TERMS = 128, 8, 64
-# Lines of a block where the words of more take too much shared memory.
-_FEW_LINES = 4
 
 # Columns of parts that leave zeros out: fewer take less time than their launches.
 _LEAST_COLUMNS = 1024
@@ -223,21 +221,16 @@ class ExactProducts(KernelCalls):
 
         def launch(kernels: Kernels) -> None:
             _, lines, terms = out.data.shape
-            per_block, shared = _TILE_LINES, _word_bytes(channels, _TILE_LINES, is_complex)
-            defines: tuple[str, ...] = (f"MDQR_WORDS={channels.words}",)
-            if shared > kernels.device.shared:
-                per_block, shared = _FEW_LINES, _word_bytes(channels, _FEW_LINES, is_complex)
-                defines += (f"MDQR_TILE_LINES={per_block}",)
-            module = Module("products/exact_residues", Kind(x.shape[-3], is_complex), defines)
+            tile = residue_tile(kernels.device, channels, Kind(x.shape[-3], is_complex))
             arguments = fields(
                 _lines_view(kernels, x, is_complex), kernels.address(exponent),
                 _address(kernels, shift), tau, count, narrow, kernels.address(table),
                 kernels.address(out.data), lines, terms,
             )  # fmt: skip
             kernels.launch(
-                module, "mdqr_exact_residues", arguments,
-                grid=(lines // per_block * divided(terms, _TILE_TERMS),),
-                threads=_RESIDUE_THREADS, shared=shared,
+                tile.module, "mdqr_exact_residues", arguments,
+                grid=(lines // tile.lines * divided(terms, tile.terms),),
+                threads=RESIDUE_THREADS, shared=tile.shared,
             )  # fmt: skip
 
         operands = [x, exponent, table, out.data, *([] if shift is None else [shift])]
@@ -422,11 +415,6 @@ def _tiles(left: Residues, right: Residues, planes: int, workspace: int) -> list
     rows = divided(lines, count * whole) * whole
     starts = range(0, lines, rows)
     return [_Tile(left, right, start, min(rows, lines - start)) for start in starts]
-
-
-def _word_bytes(channels: Channels, lines: int, is_complex: bool) -> int:
-    """Return the shared memory of the words of so many lines of a block."""
-    return 4 * (lines * _TILE_TERMS + 2) * channels.words * (1 + is_complex)
 
 
 def _address(kernels: Kernels, x: Block | None) -> int:

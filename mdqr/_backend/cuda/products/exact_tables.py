@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mdqr._backend.cuda.runtime.device import Device
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided
 from mdqr._backend.exact import Channels, Reconstruction
 from mdqr._limbs.planes import Block, Kind
@@ -19,6 +20,9 @@ _MAGIC, _MAGIC_WORD = 3 * 2**22, 0x4B400000
 _BEHIND = 2.0**52 + 2.0**31
 _AHEAD, _WIDE_AHEAD = 8, 4
 NUMBER_THREADS, _FEW_PIECES, _FEW_LIMBS = 128, 8, 4
+# As in kernels/cuda/products/exact_residues.cu; lines of a block where the words of more take too
+# much shared memory.
+RESIDUE_THREADS, _TILE_LINES, _TILE_TERMS, _FEW_LINES = 128, 8, 64, 4
 # Digits are rounded up to a multiple of this by zeros, so that fewer modules are compiled.
 _PIECES = 2
 
@@ -30,6 +34,26 @@ class Digits(NamedTuple):
     table: Block
     entries: int
     shared: int
+
+
+class ResidueTile(NamedTuple):
+    """The module that forms residues; lines, terms and shared memory of a block."""
+
+    module: Module
+    lines: int
+    terms: int
+    shared: int
+
+
+def residue_tile(device: Device, channels: Channels, kind: Kind) -> ResidueTile:
+    """Return what a block takes, fewer lines where a device has less memory."""
+    defines: tuple[str, ...] = (f"MDQR_WORDS={channels.words}",)
+    lines, an_entry = _TILE_LINES, 4 * channels.words * (1 + kind.is_complex)
+    if (lines * _TILE_TERMS + 2) * an_entry > device.shared:
+        lines = _FEW_LINES
+        defines += (f"MDQR_TILE_LINES={lines}",)
+    module = Module("products/exact_residues", kind, defines)
+    return ResidueTile(module, lines, _TILE_TERMS, (lines * _TILE_TERMS + 2) * an_entry)
 
 
 def planes_of(channels: Channels) -> int:
