@@ -77,7 +77,10 @@ template <int N, class F> MDQR_FN void set_planes(cmd<double, N>& x, F&& f) {
 
 // Shared memory: scalars, then arrays over the columns, the column in work, and the rows.
 struct panel_shared {
-    static constexpr int below = 0, stale = 1, inverse = 8, tau = 32, arrays = 64;
+    static constexpr int room = total_digits <= 24 ? 24 : 40; // of a scalar
+    static_assert(total_digits <= room && number_planes <= room, "a scalar has more words");
+    static constexpr int below = 0, stale = 1, inverse = 8, tau = inverse + room;
+    static constexpr int arrays = tau + room + 8;
     // Digits of the column in work, where sums are formed of them.
     static constexpr int pivot_digits = sums_in_digits ? total_digits : 0;
     static constexpr int pivot_words = number_planes + pivot_digits;

@@ -46,8 +46,9 @@ _MODERATE_BLOCKS = 64
 _ROWS = ((1, 64, 32, 64), (2, 32, 16, 32), (float("inf"), 16, 8, 16))
 
 # As in kernels/cuda/panel/panel.hpp: doubles of shared memory before the arrays over the columns,
-# and of each column besides its digits and its factor; words before the sums of an item.
-_FIXED_SHARED = 64
+# besides two scalars and of each; of each column besides its digits and its factor; words before
+# the sums of an item.
+_FIXED_SHARED, _SCALAR, _LONG_SCALAR = 16, 24, 40
 _COLUMN_SHARED = 5
 _LINE = 16
 
@@ -112,7 +113,8 @@ def plan(items: int, m: int, w: int, kind: Kind, device: Device) -> Plan:
     group = 1 if blocks == 1 else max(1, min(blocks + 1, device.together // items))
     turns = divided(blocks, max(group - 1, 1))
     column = (rows + 7) // 16 * 16 + 8
-    arrays = _FIXED_SHARED + w * (_COLUMN_SHARED + 2 * scalars + values)
+    scalar = _SCALAR if digits <= _SCALAR else _LONG_SCALAR
+    arrays = _FIXED_SHARED + 2 * scalar + w * (_COLUMN_SHARED + 2 * scalars + values)
     matrix = turns * column * (pivot + w * values)
     in_shared = 8 * (arrays + matrix) <= min(device.shared, MOST_SHARED)
     pivots = 0 if in_shared else blocks * rows * pivot
