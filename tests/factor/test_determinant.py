@@ -12,6 +12,7 @@ import linalg_cases as cases
 import mpmath
 import numpy as np
 import pytest
+from elementary_functions import has_functions
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -130,7 +131,8 @@ def test_zeros_are_exact_whatever_the_rounding_errors(precision, dtype, rng):
 
 def test_singular_matrices_that_no_precision_decides(multiple, rng):
     """Elimination of integers is the last resort, of few matrices."""
-    x = mdqr.random.normal((6, 6), precision=multiple, rng=rng)
+    # Normal numbers of hd are multiples of some 2**-850; quotients fill the last limb, too.
+    x = mdqr.random.normal((6, 6), precision=multiple, rng=rng) / 3
     x[5] = x[2]
     with pytest.warns(PrecisionWarning, match="det: no digit of a determinant is determined"):
         assert not det(x).limbs.any()
@@ -241,16 +243,20 @@ def test_results_keep_their_info(multiple, rng):
 
 def test_batches_and_scales(multiple, dtype, rng):
     a = mdqr.random.normal((2, 3, 5, 5), precision=multiple, dtype=dtype, rng=rng)
-    found, (sign, logabsdet) = det(a), slogdet(a)
+    found = det(a)
     for place in np.ndindex(2, 3):
         assert_same_bits(found[place], det(a[place]))
-        assert_same_bits(logabsdet[place], slogdet(a[place]).logabsdet)
         check_det(a[place], found[place])
+    assert det(a[:0]).shape == (0, 3)
+    assert_same_bits(np.linalg.det(a), found)
+    if not has_functions(multiple):
+        return
+    sign, logabsdet = slogdet(a)
+    for place in np.ndindex(2, 3):
+        assert_same_bits(logabsdet[place], slogdet(a[place]).logabsdet)
     back = sign * mdqr.exp(logabsdet)
     # The exponential makes absolute errors relative.
     assert float(abs(back / found - 1).max()) < 1000 * multiple.eps
-    assert det(a[:0]).shape == (0, 3)
-    assert_same_bits(np.linalg.det(a), found)
     assert_same_bits(np.linalg.slogdet(a)[1], logabsdet)
 
 

@@ -3,7 +3,7 @@
 import flint
 import numpy as np
 import pytest
-from arb_matrices import moduli, to_acb
+from arb_matrices import BITS, moduli, to_acb
 
 import mdqr
 from mdqr import linalg
@@ -54,7 +54,7 @@ def matrices(precision, dtype):
 )
 def test_errors_are_within_their_estimates(name, dtype, precision):
     function, exact = FUNCTIONS[name]
-    flint.ctx.prec = 1000
+    flint.ctx.prec = BITS
     # In od the estimate takes five evaluations.
     kinds = ("normal", "close", "jordan") if precision == mdqr.od else matrices(mdqr.dd, float)
     for kind, a in matrices(precision, dtype).items():
@@ -70,7 +70,7 @@ def test_errors_are_within_their_estimates(name, dtype, precision):
 
 
 def test_estimates_are_near_the_errors(multiple, monkeypatch):
-    flint.ctx.prec = 1000
+    flint.ctx.prec = BITS
     a = mdqr.random.normal((5, 5), precision=multiple, rng=1)
     values = module._values
 
