@@ -50,6 +50,7 @@ def same(got, wanted):
     return type(got) is type(wanted) and np.array_equal(got, wanted)
 
 
+@pytest.mark.functions
 @each_case("ufunc", protocols.UFUNCS)
 def test_ufuncs_are_our_functions(ufunc, multiple, rng):
     a, b = (abs(full_width(rng, multiple, (3, 3))) for _ in range(2))
@@ -280,6 +281,7 @@ def test_functions_of_several_arguments(name, multiple, rng):
     assert same(getattr(np, name)(*arguments), getattr(mdqr, name)(*arguments))
 
 
+@pytest.mark.functions
 @each_case("name", OF_MATRICES)
 def test_functions_of_a_matrix_are_ours(name, multiple, rng):
     a = full_width(rng, multiple, (2, 2))
@@ -287,6 +289,7 @@ def test_functions_of_a_matrix_are_ours(name, multiple, rng):
     assert same(getattr(np, name)(a, *arguments), getattr(mdqr, name)(a, *arguments))
 
 
+@pytest.mark.functions
 @each_case("name", OF_VECTORS)
 def test_functions_of_vectors_are_ours(name, multiple, rng):
     arguments = OF_VECTORS[name](full_width(rng, multiple, 3))

@@ -10,6 +10,8 @@ from each_case import each_case
 
 import mdqr
 
+pytestmark = pytest.mark.functions
+
 
 @each_case("n", [0, 1, 2, 3, 7, 10, -1, -4, 2.0, np.int8(5), True, 1000, -(2**40)])
 def test_integer_powers(n, precision, dtype, rng):
