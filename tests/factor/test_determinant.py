@@ -136,7 +136,7 @@ def test_zeros_are_exact_whatever_the_rounding_errors(precision, dtype, rng):
 
 def test_singular_matrices_that_no_precision_decides(multiple, rng):
     """Elimination of integers is the last resort, of few matrices."""
-    # Normal numbers of hd are multiples of some 2**-850; quotients fill the last limb, too.
+    # Normal numbers of hd are multiples of about 2**-850; quotients fill the last limb, too.
     x = mdqr.random.normal((6, 6), precision=multiple, rng=rng) / 3
     x[5] = x[2]
     with pytest.warns(PrecisionWarning, match="det: no digit of a determinant is determined"):
