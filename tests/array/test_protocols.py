@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 from array_cases import full_width, same_bits
 from each_case import each_case
+from elementary_functions import has_functions
 
 import mdqr
+from benchmarks.common.elementary import FUNCTIONS
 from mdqr._array import protocols
-from mdqr._precision import MOST_OF_FUNCTIONS
 
+# What elementary functions are in.
+OF_FUNCTIONS = {*FUNCTIONS, "logaddexp2", "float_power", "logspace", "geomspace", "angle"}
 OURS = {
     "absolute": mdqr.abs,
     "conjugate": mdqr.conj,
@@ -50,13 +53,21 @@ def same(got, wanted):
     return type(got) is type(wanted) and np.array_equal(got, wanted)
 
 
+def check(name, arguments, precision):
+    """Both give the same, or NumPy's name refuses a precision without elementary functions."""
+    if has_functions(precision) or name not in OF_FUNCTIONS:
+        assert same(getattr(np, name)(*arguments), ours(name)(*arguments))
+        return
+    with pytest.raises(TypeError, match="has no elementary functions"):
+        getattr(np, name)(*arguments)
+
+
 @each_case("ufunc", protocols.UFUNCS)
 def test_ufuncs_are_our_functions(ufunc, multiple, rng):
     a, b = (abs(full_width(rng, multiple, (3, 3))) for _ in range(2))
     if ufunc in (np.power, np.ldexp):
         b = np.array([0, 1, 2])
-    arguments = (a, b)[: ufunc.nin]
-    assert same(ufunc(*arguments), ours(ufunc.__name__)(*arguments))
+    check(ufunc.__name__, (a, b)[: ufunc.nin], multiple)
 
 
 @pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.multiply, np.divide, np.maximum])
@@ -103,7 +114,7 @@ def test_in_place_in_a_numpy_array_names_the_operator_at_hand(operator, precisio
 
 def test_in_place_powers_of_a_numpy_array_name_the_way_out(precision):
     x = np.ones(2)
-    has_powers = precision.limbs <= MOST_OF_FUNCTIONS
+    has_powers = has_functions(precision)
     way = r"write x = x \*\* a instead of x \*\*= a" if has_powers else r"take .*\(mdqr.od\)"
     with pytest.raises(TypeError, match=way):
         x **= mdqr.ones(2, precision=precision)
@@ -282,15 +293,12 @@ def test_functions_of_several_arguments(name, multiple, rng):
 
 @each_case("name", OF_MATRICES)
 def test_functions_of_a_matrix_are_ours(name, multiple, rng):
-    a = full_width(rng, multiple, (2, 2))
-    arguments = OF_MATRICES[name]
-    assert same(getattr(np, name)(a, *arguments), getattr(mdqr, name)(a, *arguments))
+    check(name, (full_width(rng, multiple, (2, 2)), *OF_MATRICES[name]), multiple)
 
 
 @each_case("name", OF_VECTORS)
 def test_functions_of_vectors_are_ours(name, multiple, rng):
-    arguments = OF_VECTORS[name](full_width(rng, multiple, 3))
-    assert same(getattr(np, name)(*arguments), getattr(mdqr, name)(*arguments))
+    check(name, OF_VECTORS[name](full_width(rng, multiple, 3)), multiple)
 
 
 def test_what_numpy_has_alone(multiple, rng):

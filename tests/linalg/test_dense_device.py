@@ -6,6 +6,7 @@ import fake_device
 import linalg_cases as cases
 import numpy as np
 import pytest
+from elementary_functions import has_functions
 
 import mdqr
 from mdqr._limbs import planes
@@ -65,7 +66,8 @@ def calls(a, b):
     yield from factors
     yield from (lu_solve(factors, b, trans) for trans in (0, 1, 2))
     yield from (c, cholesky(a, upper=True), cho_solve((c, True), b))
-    yield from (det(a), *slogdet(a), inv(a))
+    yield from slogdet(a) if has_functions(a.precision) else ()
+    yield from (det(a), inv(a))
 
 
 @pytest.mark.parametrize("batch", [(), (2,)], ids=str)
@@ -73,9 +75,13 @@ def test_limbs_beside_those_of_the_host(multiple, dtype, batch, monkeypatch, rng
     g = mdqr.random.normal((*batch, 7, 7), precision=multiple, dtype=dtype, rng=rng)
     a = g @ (g.mT.conj() if dtype is complex else g.mT) + mdqr.eye(7, precision=multiple)
     b = cases.random(7, 2, multiple, dtype, rng)
-    wanted = list(calls(a, b))
+    *wanted, inverse = calls(a, b)
     install(monkeypatch)
-    for found, known in zip(calls(to_device(a), to_device(b)), wanted, strict=True):
+    *results, other = calls(to_device(a), to_device(b))
+    # Limbs of hd hold more than the digits of what refinement ends with.
+    far = abs(fake_device.bare(other.limbs) - inverse.limbs).max()
+    assert far <= 2.0**-6 * multiple.eps * abs(inverse.limbs).max() * (multiple.limbs > 8)
+    for found, known in zip(results, wanted, strict=True):
         if isinstance(known, mdqr.MDArray):
             found, known = fake_device.bare(found.limbs), known.limbs
         assert (np.asarray(fake_device.bare(found)) == np.asarray(known)).all()

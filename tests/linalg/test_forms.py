@@ -6,6 +6,7 @@ import scipy.linalg
 
 import mdqr
 from mdqr import linalg
+from mdqr._precision import PRECISIONS
 from mdqr.testing import assert_same_bits
 
 
@@ -17,7 +18,7 @@ def test_hessenberg(dtype, precision):
     assert not np.tril(H.to_numpy(), -2).any()
     assert H.is_complex == Q.is_complex == a.is_complex
     for k in range(2):
-        rest = float(linalg.norm(Q[k].astype("od") @ H[k] @ Q[k].conj().mT - a[k]))
+        rest = float(linalg.norm(Q[k].astype(PRECISIONS[-1]) @ H[k] @ Q[k].conj().mT - a[k]))
         limit = found.info.error_bound[k] + 3 * found.info.orthogonality[k] * 10
         assert rest <= limit <= 1e3 * precision.eps
     assert linalg.hessenberg(np.zeros((0, 0)), precision="qd").shape == (0, 0)
@@ -34,8 +35,8 @@ def test_rq(mode, shape, dtype, precision):
     wanted = scipy.linalg.rq(a.to_numpy(), mode=mode)
     assert (R.shape, Q.shape) == tuple(x.shape for x in wanted)
     np.testing.assert_allclose(abs(R.to_numpy()), abs(wanted[0]), atol=1e-13)
-    rest = linalg.norm(R.astype("od") @ Q - a)
-    own = 64 * mdqr.od.eps  # of the product
+    rest = linalg.norm(R.astype(PRECISIONS[-1]) @ Q - a)
+    own = 64 * PRECISIONS[-1].eps  # of the product
     assert float(rest) - own <= found.info.error_bound <= 200 * precision.eps
     with pytest.raises(ValueError, match='mode must be "full" or "economic"'):
         linalg.rq(a, "r")

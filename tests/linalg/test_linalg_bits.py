@@ -8,6 +8,7 @@ import _mdqr_host
 import linalg_cases as cases
 import numpy as np
 import pytest
+from elementary_functions import has_functions
 
 from mdqr.linalg import (
     cholesky,
@@ -58,7 +59,7 @@ def results(a, b):
         norm(a, np.inf),
         matmul(a.H, b),
         lu_factor(a).lu,
-        *slogdet(a[:n]),
+        *(slogdet(a[:n]) if has_functions(a.precision) else ()),
         inv(a[:n]),
         cholesky(matmul(a[:, :12].H, a[:, :12])),
     ]

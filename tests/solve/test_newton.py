@@ -47,7 +47,9 @@ def test_bounds_of_entries(steps, multiple, cond, n, rng):
     exact = cases.rational_inverse(cases.fractions(a))
     assert_close(x, exact, ulps=1)
     check_bounds(SimpleNamespace(x=x, info=info), exact)
-    assert steps == [multiple.limbs <= 8]  # residuals of twice more end below the range
+    # Residuals of twice the limbs of hd may end below the range.
+    assert len(steps) == 1
+    assert steps[0] or multiple.limbs > 8
     assert info.bound_kind == "proven"
 
 
@@ -61,7 +63,9 @@ def test_float64_inverses_of_few_bits(steps, multiple, bits, rng, monkeypatch):
     exact = cases.rational_inverse(cases.fractions(a))
     assert_close(x, exact, ulps=1)
     check_bounds(SimpleNamespace(x=x, info=info), exact)
-    assert steps == [multiple.limbs <= 8]  # residuals of twice more end below the range
+    # Residuals of twice the limbs of hd may end below the range.
+    assert len(steps) == 1
+    assert steps[0] or multiple.limbs > 8
 
 
 def test_complex_inverses(steps, multiple, rng):

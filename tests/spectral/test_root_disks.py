@@ -149,11 +149,11 @@ def test_radii_are_what_rounding_cuts_off(precision, dtype, rng):
     """Within 1 % in the median: there is nothing else. A thousandth of them holds for no root."""
     p = mdqr.random.normal(13, precision=precision, rng=rng, dtype=dtype)
     found = roots(p)
-    higher = roots(p, precision=mdqr.od)
+    higher = roots(p, precision=PRECISIONS[-1])
     with mpmath.workprec(BITS):
         pairs = zip(found.roots.to_mpmath(), higher.roots.to_mpmath(), strict=True)
         errors = np.array([float(abs(x - y)) for x, y in pairs])
-    if precision is mdqr.od:
+    if precision is PRECISIONS[-1]:
         exact = polynomial_roots(list(p.to_fractions())) if dtype is float else None
         if exact is None:
             return

@@ -61,7 +61,7 @@ def logarithm(a, near, roots=12):
     for k in range(1, 2 * BITS):
         total += power * flint.acb(flint.fmpq((-1) ** (k + 1), k))
         power = middle(power * z)
-        if moduli(power).max() <= 2.0**-800:
+        if moduli(power).max() <= 2.0**-1060:
             break
     return middle(total * flint.acb(2.0**roots))
 

@@ -21,6 +21,8 @@ from mdqr._precision import MOST_OF_FUNCTIONS, PRECISIONS
 from mdqr.testing import arrays, assert_same_bits
 
 # Values of an array: 400 of each precision in every run, 50,000 in the long profile.
+pytestmark = pytest.mark.functions
+
 FEW, MANY = {"count": 40, "profile": "arrays"}, {"count": 250, "profile": "long"}
 
 BINARY = [name for name in FUNCTIONS if len(FUNCTIONS[name].regions[0]) == 2]

@@ -9,6 +9,8 @@ import mdqr
 from mdqr._functions import special
 
 # By name: the exact value of one argument or two, and the bound in eps.
+pytestmark = pytest.mark.functions
+
 EXACT = {
     "expit": (lambda x: 1 / (1 + mpmath.exp(-x)), lambda x: 10),
     "logit": (lambda x: mpmath.log(x) - mpmath.log1p(-x), lambda x: 10),

@@ -13,7 +13,7 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.triangular import substitute
 from mdqr.linalg._general.subspaces.qr_algorithm import triangular
 from mdqr.linalg._general.subspaces.reflections import reorder
-from mdqr.linalg._matrix.given import first_limbs
+from mdqr.linalg._matrix.given import first_limbs, frobenius
 from mdqr.linalg._matrix.parlett.clusters import Disk, clusters
 from mdqr.linalg._matrix.parlett.samples import Samples
 from mdqr.linalg._products.matmul import matmul
@@ -136,8 +136,8 @@ def _powers(x: np.ndarray, count: int) -> np.ndarray:
     """Return Frobenius norms of powers from 0 on; those behind the last large one are zero."""
     found, power = np.zeros(count), np.eye(len(x), dtype=complex)
     for k in range(count):
-        found[k] = np.sqrt((abs(power) ** 2).sum())
-        if not 2.0**-600 < found[k] < np.inf:
+        found[k] = frobenius(power)
+        if not 2.0**-1000 < found[k] < np.inf:
             break
         power = power @ x
     return found
