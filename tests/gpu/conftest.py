@@ -9,8 +9,26 @@ import pytest
 from gpu_presence import why_no_host
 from stand_ins import STAND_INS
 
+from mdqr._backend.protocol import ELEMENTARY_BINARY, ELEMENTARY_UNARY
+from mdqr._precision import MOST_OF_FUNCTIONS
+
 # With processes side by side, the one that collects their results records them.
 RECORD = None if "PYTEST_XDIST_WORKER" in os.environ else os.environ.get("MDQR_GPU_RECORD")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out the functions that hexa-double has no kernels for."""
+    missing = [item for item in items if not has_kernels(item)]
+    items[:] = [item for item in items if has_kernels(item)]
+    config.hook.pytest_deselected(items=missing)
+
+
+def has_kernels(item):
+    """Whether there are kernels of the operation for the precision of a test."""
+    given = item.callspec.params if hasattr(item, "callspec") else {}
+    precision = given.get("precision") or given.get("multiple")
+    is_elementary = given.get("op") in (*ELEMENTARY_UNARY, *ELEMENTARY_BINARY)
+    return not (is_elementary and precision and precision.limbs > MOST_OF_FUNCTIONS)
 
 
 def pytest_configure(config):

@@ -11,6 +11,7 @@ from gpu_presence import why_absent
 
 import mdqr
 from mdqr._backend import protocol
+from mdqr._precision import MOST_OF_FUNCTIONS
 from mdqr.testing import RELATIONS, assert_same_bits, matrix
 from mdqr.testing._families import FAMILIES, SPECIAL, Bounds, draw
 from mdqr.testing._relations import relate
@@ -27,10 +28,12 @@ ORDINARY = Bounds(-300, 300, False)
 SPREAD = 40
 
 
-def of_field(operations, dtype):
-    """Return those of the operations that numbers of a type have."""
-    real_only = protocol.REAL_ONLY | {"compare"}
-    return [op for op in operations if dtype is float or op not in real_only]
+def of_field(operations, dtype, limbs=1):
+    """Return those of the operations that numbers of a type and of so many limbs have."""
+    missing = set() if dtype is float else protocol.REAL_ONLY | {"compare"}
+    if limbs > MOST_OF_FUNCTIONS:
+        missing |= {*protocol.ELEMENTARY_UNARY, *protocol.ELEMENTARY_BINARY}
+    return [op for op in operations if op not in missing]
 
 
 def drawn(rng, limbs, parts, size, *, special=True, bounds=EVERYTHING):
