@@ -37,6 +37,7 @@ def test_a_default_argument_stays():
     assert [mean(v), mean(v)] == [2, 2]
 
 
+@pytest.mark.functions
 @each_case("op", IN_PLACE)
 @each_case("other", [2, 0.5, mdqr.dd(2), mdqr.od("0.1"), np.float64(3)])
 def test_every_operator_makes_a_new_number_of_the_same_kind(precision, op, other):
@@ -114,6 +115,7 @@ def results(v, m, x):
     yield from (mdqr.zeros((), precision=x.precision), mdqr.from_limbs(x.real.limbs), mdqr.exp(x))
 
 
+@pytest.mark.functions
 @pytest.mark.parametrize("field", [1, 1 + 1j], ids=["real", "complex"])
 def test_results_of_one_value_are_numbers(precision, field):
     v = mdqr.array([1, 2, 3], precision=precision) * field

@@ -117,6 +117,7 @@ def converted(name, precision):
     ]
 
 
+@pytest.mark.functions
 @each_case("name", CALLS)
 def test_data_are_converted_as_by_array(name, precision):
     """Texts, fractions and decimal numbers, rounded once to the precision."""
