@@ -38,7 +38,6 @@ def test_a_default_argument_stays():
     assert [mean(v), mean(v)] == [2, 2]
 
 
-@pytest.mark.functions
 @each_case("op", IN_PLACE)
 @each_case("other", [2, 0.5, mdqr.dd(2), mdqr.od("0.1"), np.float64(3)])
 def test_every_operator_makes_a_new_number_of_the_same_kind(precision, op, other):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -118,16 +119,25 @@ def converted(name, precision):
     ]
 
 
+def same_or_refused(function, name, precision):
+    """What a precision without elementary functions refuses, it refuses of arrays, too."""
+    try:
+        found = function(*CALLS[name], precision=precision.name)
+    except TypeError as error:
+        with pytest.raises(TypeError, match=re.escape(str(error))):
+            function(*converted(name, precision))
+    else:
+        same(found, function(*converted(name, precision)))
+
+
 @each_case("name", CALLS)
 def test_data_are_converted_as_by_array(name, precision):
     """Texts, fractions and decimal numbers, rounded once to the precision."""
     function = getattr(mdqr, name)
     parameter = option(function)
     assert (parameter.kind, parameter.default) == (parameter.KEYWORD_ONLY, None)
-    if name == "angle" and not has_functions(precision):
-        with pytest.raises(TypeError, match="arctan2 is not for hd"):
-            function(*CALLS[name], precision=precision.name)
-        return
+    if not has_functions(precision):
+        return same_or_refused(function, name, precision)
     found = function(*CALLS[name], precision=precision.name)
     same(found, function(*converted(name, precision)))
     with pytest.raises(TypeError, match=r"precision=mdqr\.qd|must be|needs"):
