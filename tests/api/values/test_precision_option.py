@@ -137,7 +137,8 @@ def test_data_are_converted_as_by_array(name, precision):
     parameter = option(function)
     assert (parameter.kind, parameter.default) == (parameter.KEYWORD_ONLY, None)
     if not has_functions(precision):
-        return same_or_refused(function, name, precision)
+        same_or_refused(function, name, precision)
+        return
     found = function(*CALLS[name], precision=precision.name)
     same(found, function(*converted(name, precision)))
     with pytest.raises(TypeError, match=r"precision=mdqr\.qd|must be|needs"):
