@@ -99,7 +99,7 @@ def test_digits_are_right_or_there_is_a_warning(multiple, n, share, seed):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = det(a)
-    assert not caught or cond > 1e58
+    assert not caught or cond > 1e58 or abs(found) < multiple.tiny
     if not caught:
         check_det(a, found)
 

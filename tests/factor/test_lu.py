@@ -183,7 +183,8 @@ def test_solutions_in_extreme_units(precision, n, power, right, method, seed):
     a = mdqr.random.normal((n, n), precision=precision, rng=rng)
     if method == "cholesky":
         a = a @ a.T + n * mdqr.eye(n, precision=precision)
-    a = a * 2.0**power
+    # Factors have all limbs.
+    a = a * 2.0 ** max(power, int(np.log2(precision.tiny)) + 60)
     b = mdqr.random.normal((n,), precision=precision, rng=rng) * 2.0**right
     try:
         if method == "lu":

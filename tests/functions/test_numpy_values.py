@@ -13,6 +13,7 @@ import mdqr
 from mdqr._precision import precisions_with_functions
 
 HIGHEST = precisions_with_functions()[-1]
+with_functions = pytest.mark.parametrize("precision", precisions_with_functions(), ids=str)
 BITS = HIGHEST.bits + 276
 
 
@@ -47,6 +48,7 @@ def spread(rng, precision, count=40, powers=(-12, 3)):
     return mdqr.ldexp(x, rng.integers(*powers, count))
 
 
+@with_functions
 def test_sinc(multiple, rng):
     x = spread(rng, multiple)
     with mpmath.workprec(BITS):
@@ -60,6 +62,7 @@ def test_sinc(multiple, rng):
     )
 
 
+@with_functions
 @pytest.mark.parametrize("powers", [(-40, -3), (-3, 6), (7, 9)])
 def test_bessel(precision, rng, powers):
     x = spread(rng, precision, 12, powers)
@@ -86,6 +89,7 @@ def test_bessel_at_the_ends(precision):
     assert found[5:].tolist() == [np.inf, np.inf]
 
 
+@with_functions
 @pytest.mark.parametrize("name", ["bartlett", "blackman", "hamming", "hanning"])
 def test_windows(precision, name):
     formulas = {
@@ -107,6 +111,7 @@ def test_windows(precision, name):
         assert same_bits(found, found[::-1].copy())
 
 
+@with_functions
 def test_kaiser_windows(precision):
     with mpmath.workprec(BITS):
         beta = mpmath.mpf(17) / 2
@@ -120,6 +125,7 @@ def test_kaiser_windows(precision):
         judge(found, wanted, [factor * precision.eps * v for v in wanted])
 
 
+@with_functions
 def test_sums_of_powers_of_two(precision, rng):
     x = spread(rng, precision, 40, (-4, 5))
     y = x + spread(rng, precision, 40, (-4, 7))
