@@ -48,7 +48,7 @@ def spread(rng, precision, count=40, powers=(-12, 3)):
     return mdqr.ldexp(x, rng.integers(*powers, count))
 
 
-@with_functions
+@pytest.mark.parametrize("multiple", precisions_with_functions()[1:], ids=str)
 def test_sinc(multiple, rng):
     x = spread(rng, multiple)
     with mpmath.workprec(BITS):
