@@ -62,8 +62,8 @@ def test_sinc(multiple, rng):
     )
 
 
-@with_functions
 @pytest.mark.parametrize("powers", [(-40, -3), (-3, 6), (7, 9)])
+@with_functions
 def test_bessel(precision, rng, powers):
     x = spread(rng, precision, 12, powers)
     with mpmath.workprec(BITS):
@@ -89,8 +89,8 @@ def test_bessel_at_the_ends(precision):
     assert found[5:].tolist() == [np.inf, np.inf]
 
 
-@with_functions
 @pytest.mark.parametrize("name", ["bartlett", "blackman", "hamming", "hanning"])
+@with_functions
 def test_windows(precision, name):
     formulas = {
         "bartlett": lambda t: 1 - abs(2 * t - 1),
