@@ -138,7 +138,7 @@ QUADRATURE = (
     Mutant(_QUADRATURE + "_tridiagonal:_bounded", (rules.REFINED,), "errors.0", precisions=("d",)),
     Mutant(_QUADRATURE + "_tridiagonal:_bounded", (rules.REFINED,), "errors.1", precisions=("d",)),
     Mutant(_QUADRATURE + "_gauss:_rounded", (rules.ROUNDED,), precisions=NOT_OD),
-    Mutant(_QUADRATURE + "_classical:_gamma", (rules.INTEGRALS,), "1", precisions=NOT_OD),
+    Mutant(_QUADRATURE + "_classical:_value", (rules.INTEGRALS,), "1"),
 )
 
 _OPTIMIZE = "mdqr.optimize._"
