@@ -215,11 +215,11 @@ _SOLUTIONS = tuple(
 _MATRIX = "mdqr.linalg._matrix."
 MATRIX = (
     # Bounds of other precisions are differences from the value of the next one.
-    Mutant(_MATRIX + "series.exponential:Exponential.error", _FUNCTIONS[:1], precisions=("od",)),
+    Mutant(_MATRIX + "series.exponential:Exponential.error", _FUNCTIONS[:1], precisions=("hd",)),
     Mutant(_MATRIX + "series.plan:truncation", _ROUNDED, precisions=("od",)),
     Mutant(_MATRIX + "series.followed:lost_by_sum", _SUMS, precisions=("od",)),
-    Mutant(_MATRIX + "series.followed:product_errors", _FUNCTIONS[:1], "known", precisions=("od",)),
-    Mutant(_MATRIX + "series.logarithm:Logarithm.error", _FUNCTIONS[1:2], precisions=("od",)),
+    Mutant(_MATRIX + "series.followed:product_errors", _FUNCTIONS[:1], "known", precisions=("hd",)),
+    Mutant(_MATRIX + "series.logarithm:Logarithm.error", _FUNCTIONS[1:2], precisions=("hd",)),
     Mutant(_MATRIX + "series.exponential:moved", _OF_DATA),
     Mutant(_MATRIX + "given:Given.spread", _FUNCTIONS, precisions=_MULTIPLE),
     Mutant(
