@@ -52,7 +52,7 @@ SPECTRA = (
 )
 
 # Eigenvalues of other matrices and of pairs, and Schur forms.
-_EIG = (Family("eig", 12), Family("eig of pairs", 12))
+_EIG = (Family("eig", 20), Family("eig of pairs", 20))
 _CLAIMS = "tests/spectral/test_eig_claims.py::"
 GENERAL = (
     Mutant(_GENERAL + "certificate:perturbation", (steps.PERTURBATIONS,), "moduli"),
