@@ -9,7 +9,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 import numpy as np
 
 from mdqr._backend.host.backend import backend as host_backend
-from mdqr._backend.protocol import Backend, CellFinder, PathFollower, PathSystem
+from mdqr._backend.path_calls import CellFinder, PathFollower, PathSystem
+from mdqr._backend.protocol import Backend
 from mdqr._limbs.device import check_device, cupy_of
 from mdqr._limbs.planes import Block
 from mdqr._limbs.rounding_mode import require_nearest

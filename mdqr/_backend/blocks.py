@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from mdqr._backend.protocol import Backend, SmallSolution
+from mdqr._backend.protocol import Backend
+from mdqr._backend.small_systems import SmallSolution
 from mdqr._limbs.planes import Block, Kind, absolute, broadcast, conjugate, namespace
 
 Shape = tuple[int, ...]

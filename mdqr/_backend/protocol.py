@@ -11,7 +11,7 @@ new C-contiguous blocks unless ``out`` is given. Shapes are checked by the calle
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from types import ModuleType
 from typing import NamedTuple, Protocol, cast
 
@@ -39,22 +39,6 @@ REAL_ONLY = frozenset(
         *("floor", "ceil", "rint", "hypot", "sinpi", "cospi", "cbrt", "arctan2"),
         *("gamma", "lgamma", "erf", "erfc", "logaddexp"),
     }
-)
-
-# The largest systems that the calls are for.
-MOST_ROWS = 256
-MOST_COLUMNS = 64
-MOST_LIMBS = 11  # of which `most_digits` of kernels/include/mdqr/small/words.hpp holds a solution
-
-# Why the status of a system is not 0, see kernels/include/mdqr/small/system.hpp.
-REASONS = (
-    "served",
-    "not finite",
-    "singular",
-    "too ill-conditioned for float64",
-    "no convergence",
-    "a component is not proven",
-    "beyond the range of doubles",
 )
 
 
@@ -100,65 +84,6 @@ class EquationTerms(NamedTuple):
     node: Block
     factors: Block
     constants: Block
-
-
-class PathSystem(NamedTuple):
-    """A homotopy ``H(x, s)`` in v complex unknowns; see `PathFollower.follow_paths`.
-
-    Equation i has terms ``start[i]`` to ``start[i + 1]``, int64. Term t is the product of factors
-    ``factor_start[t]`` to ``factor_start[t + 1]``, which are powers of one variable each:
-    ``x[variable]**(power - power_start[variable])``, and of a coefficient, the polynomial in
-    ``u = gamma s / (gamma s + 1 - s)`` with coefficients ``coefficient[set, t]``, times
-    ``exp(weight[set, t] s)``. Behind the equations stands ``patch . x = 1``. `coefficient` is a
-    block of complex ``(sets, terms, orders)``, `patch` ``(v,)`` complex128, `weight`
-    ``(sets, terms)`` float64, for one limb alone; `weight` and `patch` may be None, and with one
-    set all paths take that.
-    """
-
-    start: Block
-    factor_start: Block
-    variable: Block
-    power: Block
-    power_start: Block
-    coefficient: Block
-    weight: Block | None
-    patch: Block | None
-    gamma: complex
-
-
-class PathPoints(NamedTuple):
-    """Points of paths, all changed in place; see `PathFollower.follow_paths`.
-
-    `x` is a block of complex ``(v, paths)``, of as many limbs as the coefficients; `tangent`,
-    dx/ds, is complex128 ``(v, paths)``, `s` complex128 ``(paths,)``. `past_x` and `past_tangent`
-    ``(3, v, paths)`` and `past_s` ``(3, paths)`` are of the points before, x as differences
-    from the last one. `held` has how many points are known, 0 where a path begins, `step` how long
-    the next step should be, `steps` how many were taken, `set` which coefficients the path has:
-    int64 ``(paths,)``, `step` float64.
-    """
-
-    x: Block
-    s: Block
-    step: Block
-    tangent: Block
-    past_x: Block
-    past_tangent: Block
-    past_s: Block
-    held: Block
-    steps: Block
-    set: Block
-
-
-class PathGoal(NamedTuple):
-    """The goal of paths; see `PathFollower.follow_paths`."""
-
-    target: complex
-    tolerance: float
-    least: float
-    longest: float
-    vanishing: float = 0.0
-    jump: bool = False
-    most: int = 20000
 
 
 class Reflectors(Protocol):
@@ -569,47 +494,6 @@ class FloatFactors(NamedTuple):
     order: Block
 
 
-class SmallSolution(NamedTuple):
-    """Solutions of small systems; what is not served (`status`) is NaN."""
-
-    x: Block  # (..., n, k): a wider approximation, rounded once
-    error: Block  # (..., n, k): proven bounds of the absolute errors of x
-    condition: Block  # (...): estimates of the 2-norm condition of the scaled matrices
-    steps: Block  # (...): int64, steps of refinement, the most of all columns
-    status: Block  # (...): int64, an index of `REASONS`
-    # (..., m, k): b - a x for the exact x, right to eps of its length; None for solve.
-    residual: Block | None
-
-
-class SmallSystems(Protocol):
-    """A backend with kernels for small systems, at most `MOST_ROWS` x `MOST_COLUMNS`.
-
-    Square ones may have up to `small_unknowns` unknowns.
-
-    Leading dimensions of `a` and `b` broadcast, their limbs may be fewer than those of `kind`,
-    that of the results, and no axis is empty. Every component of a served `x` is shown to be right
-    to little more than half a unit of its last limb: ``2**-8 eps`` more, of the larger part if
-    complex. All backends find the same limbs, bounds and status.
-    """
-
-    def small_unknowns(self, columns: int, *, kind: Kind) -> int:
-        """Return the most unknowns of square systems with so many right-hand sides for a call."""
-        ...
-
-    def solve_small(self, a: Block, b: Block, *, kind: Kind) -> SmallSolution:
-        """Solve ``a x = b`` for `a` ``(..., n, n)`` and `b` ``(..., n, k)``."""
-        ...
-
-    def lstsq_small(self, a: Block, b: Block, *, kind: Kind) -> SmallSolution:
-        """Minimise ``|b - a x|`` for `a` ``(..., m, n)`` of rank n and `b` ``(..., m, k)``."""
-        ...
-
-
-def small_systems(backend: Backend) -> SmallSystems | None:
-    """Return the backend if it has kernels for small systems."""
-    return cast(SmallSystems, backend) if hasattr(backend, "solve_small") else None
-
-
 class RoundedSum(NamedTuple):
     """A sum rounded once; see `RoundedSums`."""
 
@@ -645,41 +529,3 @@ class RoundedSums(Protocol):
 def rounded_sums(backend: Backend) -> RoundedSums | None:
     """Return the backend if it has a kernel for rounded sums."""
     return cast(RoundedSums, backend) if hasattr(backend, "rounded_sum") else None
-
-
-class CellFinder(Protocol):
-    """A backend that finds the cells where homotopy paths may begin: the CPU's."""
-
-    def mixed_cells(self, start: Block, points: Block, lifting: Block, most: int) -> Block | None:
-        """Return the mixed cells of supports: two points of each ``(cells, n, 2)``, int64.
-
-        `points` ``(all, n)``, int64, belong to support i from ``start[i]`` to ``start[i + 1]``,
-        `lifting` ``(all,)`` their heights. None if that takes more than `most` pivots.
-        """
-        ...
-
-
-class PathFollower(Protocol):
-    """A backend with the kernel of homotopy paths."""
-
-    def follows_paths(self, system: PathSystem, count: int) -> bool:
-        """Return True if a call for so many paths is worth while, and their memory is there."""
-        ...
-
-    def expect_paths(self, system: PathSystem, limbs: Iterable[int]) -> None:
-        """Start to compile what follows points of limb counts, and do not wait."""
-        ...
-
-    def follow_paths(
-        self, system: PathSystem, points: PathPoints, which: Block, goal: PathGoal
-    ) -> Block:
-        """Follow some paths straight to a target, and return 1 where they are there, else 2.
-
-        A step is predicted by Hermite's interpolation of the last points, and corrected twice by
-        Newton's method. It is accepted if the first correction is below 8 tolerances, relative to
-        the point, and the second below 1e-3 of that, or 1e-13. A path is lost where steps would
-        become shorter than `least`, or are more than `most`, or the first unknown is less than
-        `vanishing` of the largest. With `jump`, steps that reach s = 0 may go there, and s
-        is 0. All arrays are NumPy's. Results do not depend on threads, levels and devices.
-        """
-        ...

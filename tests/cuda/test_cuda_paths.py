@@ -11,7 +11,7 @@ from mdqr._backend.cuda.runtime.device import Device
 from mdqr._backend.cuda.series.paths import Paths as PathKernel
 from mdqr._backend.cuda.series.paths import _module
 from mdqr._backend.host.backend import backend
-from mdqr._backend.protocol import PathGoal, PathPoints
+from mdqr._backend.path_calls import PathGoal, PathPoints
 from mdqr._functions.creation import array
 from mdqr._precision import PRECISIONS
 from mdqr.series._homotopy.problem import Problem

@@ -8,7 +8,7 @@ import pytest
 from polynomial_systems import cyclic, katsura
 
 from mdqr._backend.host import backend as host
-from mdqr._backend.protocol import PathGoal, PathPoints
+from mdqr._backend.path_calls import PathGoal, PathPoints
 from mdqr._functions.creation import array
 from mdqr.series import System, solve
 from mdqr.series._homotopy.problem import Problem

@@ -8,7 +8,7 @@ from path_rounds import by_rounds
 from polynomial_systems import cyclic, system
 
 from mdqr._backend.host.backend import backend
-from mdqr._backend.protocol import PathGoal, PathPoints
+from mdqr._backend.path_calls import PathGoal, PathPoints
 from mdqr._functions.creation import array
 from mdqr._precision import PRECISIONS
 from mdqr.series._homotopy.problem import Problem

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from small_cases import block_of, call, check, matrix
 
 from mdqr._backend.host.backend import backend
-from mdqr._backend.protocol import REASONS, small_systems
+from mdqr._backend.small_systems import REASONS, small_systems
 from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 

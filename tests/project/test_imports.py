@@ -138,6 +138,7 @@ SMALLER_FILES = {
     "mdqr/linalg/_matrix/refined/sign.py": "another method than that of roots",
     "mdqr/_typing.py": "names of types, without functions",
     "mdqr/_core/axes.py": "what all functions with axes share",
+    "mdqr/_backend/small_systems.py": "the calls of one capability that a backend may have",
     "mdqr/_backend/workspace.py": "a number that the configuration sets and calls read",
     "mdqr/_backend/cuda/backend.py": "the families of calls as one class",
     "mdqr/_backend/cuda/axes.py": "a plan that three kernels share",

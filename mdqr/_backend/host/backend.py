@@ -33,7 +33,8 @@ from mdqr._backend.host.balance import Balance
 from mdqr._backend.host.exact import Buffers, ExactProducts
 from mdqr._backend.host.paths import Paths
 from mdqr._backend.host.series import SeriesOrders
-from mdqr._backend.protocol import MOST_COLUMNS, FloatFactors, PanelOut, SmallSolution
+from mdqr._backend.protocol import FloatFactors, PanelOut
+from mdqr._backend.small_systems import MOST_COLUMNS, SmallSolution
 from mdqr._backend.sources import check_digests, kernels_folder
 from mdqr._limbs.planes import (
     Kind,

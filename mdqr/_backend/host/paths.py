@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from mdqr._backend.protocol import PathGoal, PathPoints, PathSystem
+from mdqr._backend.path_calls import PathGoal, PathPoints, PathSystem
 from mdqr._limbs.planes import Block
 
 

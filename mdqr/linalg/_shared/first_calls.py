@@ -8,7 +8,7 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
-from mdqr._backend.protocol import MOST_COLUMNS, MOST_ROWS
+from mdqr._backend.small_systems import MOST_COLUMNS, MOST_ROWS
 from mdqr._limbs.device import is_cuda_array
 from mdqr._limbs.planes import Kind
 from mdqr._precision import as_precision

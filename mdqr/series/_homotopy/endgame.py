@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._backend.protocol import PathGoal
+from mdqr._backend.path_calls import PathGoal
 from mdqr._functions.creation import array
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.series._homotopy import loops

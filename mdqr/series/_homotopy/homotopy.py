@@ -13,7 +13,7 @@ import numpy as np
 
 from mdqr import concatenate
 from mdqr._array.array import MDArray
-from mdqr._backend.protocol import PathSystem
+from mdqr._backend.path_calls import PathSystem
 from mdqr._functions.creation import array
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.series._homotopy.tables import merged, path_system

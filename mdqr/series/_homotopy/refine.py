@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._backend.protocol import PathGoal
+from mdqr._backend.path_calls import PathGoal
 from mdqr._errors import PrecisionWarning
 from mdqr._functions.creation import array
 from mdqr._functions.scales.exponents import ldexp

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdqr._backend.protocol import PathSystem
+from mdqr._backend.path_calls import PathSystem
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.series._systems.polynomial import Gaussian
 from mdqr.series._systems.terms import rounded

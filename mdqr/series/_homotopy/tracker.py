@@ -11,7 +11,7 @@ import numpy as np
 from mdqr import concatenate
 from mdqr._array.array import MDArray
 from mdqr._backend import path_follower
-from mdqr._backend.protocol import PathGoal, PathPoints, PathSystem
+from mdqr._backend.path_calls import PathGoal, PathPoints, PathSystem
 from mdqr._functions.creation import array
 from mdqr._functions.from_limbs import from_limbs
 from mdqr._precision import Precision

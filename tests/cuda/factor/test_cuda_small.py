@@ -12,7 +12,7 @@ from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.factor import small
 from mdqr._backend.cuda.runtime.device import Device
 from mdqr._backend.host.backend import backend as host
-from mdqr._backend.protocol import REASONS, small_systems
+from mdqr._backend.small_systems import REASONS, small_systems
 from mdqr._limbs.planes import Kind
 
 SHAPES = [(1, 1), (5, 5), (17, 17), (2, 1), (9, 4), (21, 12)]

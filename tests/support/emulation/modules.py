@@ -19,16 +19,8 @@ from mdqr._backend.cuda.runtime.device import Device
 from mdqr._backend.cuda.runtime.kernels import Module
 from mdqr._backend.draws import DRAWS
 from mdqr._backend.exact import EXTENT_WORDS
-from mdqr._backend.protocol import (
-    BINARY,
-    REAL_ONLY,
-    REDUCTIONS,
-    UNARY,
-    EquationTerms,
-    PathGoal,
-    PathPoints,
-    ProductGraph,
-)
+from mdqr._backend.path_calls import PathGoal, PathPoints
+from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY, EquationTerms, ProductGraph
 from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._products.exact.lines import full_bits

@@ -17,7 +17,7 @@ from mdqr._backend.cuda.runtime.kernels import (
     matrix_view,
 )
 from mdqr._backend.cuda.runtime.replay import planned
-from mdqr._backend.protocol import MOST_COLUMNS, SmallSolution
+from mdqr._backend.small_systems import MOST_COLUMNS, SmallSolution
 from mdqr._limbs.planes import Block, Kind
 
 # One module serves all limb counts and both fields.

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from mdqr._backend.cuda.runtime.kernels import KernelCalls, Kernels, Module, divided, fields
-from mdqr._backend.protocol import PathGoal, PathPoints, PathSystem
+from mdqr._backend.path_calls import PathGoal, PathPoints, PathSystem
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block, Kind
 

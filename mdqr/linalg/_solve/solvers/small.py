@@ -6,11 +6,11 @@ from functools import cached_property
 
 import numpy as np
 
-from mdqr._backend.protocol import (
+from mdqr._backend.protocol import Backend
+from mdqr._backend.small_systems import (
     MOST_COLUMNS,
     MOST_LIMBS,
     MOST_ROWS,
-    Backend,
     SmallSolution,
     small_systems,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdqr._backend.protocol import PathGoal
+from mdqr._backend.path_calls import PathGoal
 from mdqr.series._homotopy.follow import equal
 from mdqr.series._homotopy.homotopy import Line
 from mdqr.series._homotopy.starts.cells import ALL, Cells, Supports, mixed_cells, zeros_are_possible

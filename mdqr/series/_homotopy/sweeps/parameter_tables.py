@@ -6,7 +6,7 @@ import numpy as np
 
 from mdqr import stack
 from mdqr._array.array import MDArray
-from mdqr._backend.protocol import PathSystem
+from mdqr._backend.path_calls import PathSystem
 from mdqr._functions.creation import array
 from mdqr._precision import Precision
 from mdqr.series._homotopy.homotopy import Parameters

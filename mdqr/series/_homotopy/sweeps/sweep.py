@@ -14,7 +14,7 @@ import numpy as np
 from mdqr import zeros
 from mdqr._array.array import MDArray
 from mdqr._backend import expect_paths
-from mdqr._backend.protocol import PathGoal
+from mdqr._backend.path_calls import PathGoal
 from mdqr._functions.creation import array
 from mdqr._functions.from_limbs import from_limbs
 from mdqr._precision import PRECISIONS, Precision, dd, precisions_with_functions
