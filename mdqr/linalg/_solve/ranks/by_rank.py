@@ -63,7 +63,7 @@ class DeficientProblem(NamedTuple):
 
     @property
     def wider(self) -> Precision:
-        """The precision of solutions that others are made of: the next one, but for the highest.
+        """The precision of solutions that others are made of, the next one up to octo-double.
 
         Sixteen limbs would take too long only to find the digits of eight.
         """
