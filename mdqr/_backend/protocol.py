@@ -495,7 +495,11 @@ class FloatFactors(NamedTuple):
 
 
 class RoundedSum(NamedTuple):
-    """A sum rounded once; see `RoundedSums`."""
+    """A sum rounded once, as a solution in the units of the data, and what is known of its errors.
+
+    `bound` is one of the absolute errors, `relative` one relative to x, float64 of its shape;
+    `kept`, of the batch shape, tells whether all components are as good as was asked for.
+    """
 
     x: Block
     bound: Block
@@ -520,8 +524,7 @@ class RoundedSums(Protocol):
         """Return ``(x + low) * 2**(powers[0][i] - powers[1][j])``, correctly rounded.
 
         `bound` includes the bits cut off, and `error` plus ``2**unit`` times `low`, of the larger
-        part if complex; `relative` is one relative to the sum, and `kept`, of the batch shape, is
-        True where all of these are at most ``2**most``.
+        part if complex; `kept` is True where all relative bounds are at most ``2**most``.
         """
         ...
 

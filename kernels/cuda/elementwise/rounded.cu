@@ -77,7 +77,7 @@ MDQR_FN bool is_cut(const part_terms& term, const power& back) {
     bool found = false;
     for (i64 l = 0; l < term.x.held + term.low.held; ++l) {
         const double limb = term.limb(l), moved = term.by(limb);
-        if (limb != 0.0 && !(magnitude(moved) >= least_normal))
+        if (limb != 0.0 && !(abs(moved) >= least_normal))
             found = found || back(moved) != limb;
     }
     return found;
@@ -85,7 +85,7 @@ MDQR_FN bool is_cut(const part_terms& term, const power& back) {
 
 // The length of a complex number within some units, infinite or NaN if a part is.
 MDQR_FN double length(double x, double y) {
-    const double a = magnitude(x), b = magnitude(y), half = one_sum(0.5 * a, 0.5 * b);
+    const double a = abs(x), b = abs(y), half = one_sum(0.5 * a, 0.5 * b);
     if (!is_finite(half) || half == 0.0)
         return half;
     const double larger = a > b ? a : b, ratio = (a > b ? b : a) / larger;
@@ -96,17 +96,11 @@ MDQR_FN double length(double x, double y) {
 MDQR_FN double leading(const planes& x, i64 at) {
     if (x.held == 0)
         return 0.0;
-    const double re = magnitude(x.data[at]);
+    const double re = abs(x.data[at]);
     if (!MDQR_COMPLEX)
         return re;
-    const double im = magnitude(x.data[at + x.imag]);
+    const double im = abs(x.data[at + x.imag]);
     return im > re || im != im ? im : re;
-}
-
-// e with 2^(e-1) <= x < 2^e for a finite x > 0.
-MDQR_FN i64 exponent_above(double x) {
-    const i64 field = bits(x) >> 52;
-    return field > 0 ? field - 1022 : (bits(double(bits(x))) >> 52) - 1022 - 1074;
 }
 
 // Bounds of the absolute and of the relative error of a sum of this size.
@@ -115,12 +109,12 @@ struct error_bounds {
 };
 MDQR_FN error_bounds bounds_of(double size, double cut, double error, i64 shift) {
     const bool is_number = size > 0.0 && is_finite(size), has_error = error > 0.0;
-    const i64 exponent = is_number ? exponent_above(size) : 0;
-    const double mantissa = is_number ? power(-exponent)(size) : 0.0;
+    const i64 above = is_number ? exponent(size) + 1 : 0; // mantissas are below 1
+    const double mantissa = is_number ? power(-above)(size) : 0.0;
     error_bounds r{cut, cut > 0.0 ? cut / size : 0.0};
     r.absolute = one_sum(one_sum(r.absolute, power(shift)(error)), has_error ? smallest : 0.0);
     if (has_error)
-        r.relative = one_sum(r.relative, power(shift - exponent)(error) / mantissa);
+        r.relative = one_sum(r.relative, power(shift - above)(error) / mantissa);
     r.absolute = r.absolute != r.absolute || error != error ? infinity() : r.absolute * up;
     r.relative = r.relative != r.relative || error != error ? infinity() : r.relative * up;
     return r;
@@ -146,10 +140,10 @@ MDQR_KERNEL(mdqr_rounded, mdqr::rounded_arguments, mdqr::block_threads) {
                               low_at + part * p.low.to.imag, by};
         const real_number r = rounded_part(term, behind[part]);
         store_number(p.out.to, to + part * p.out.to.imag, r);
-        size[part] = magnitude(r.limb[0]);
+        size[part] = mdqr::abs(r.limb[0]);
         cut = is_cut(term, back) || cut;
     }
-    double left = magnitude(behind[0]), whole = size[0];
+    double left = mdqr::abs(behind[0]), whole = size[0];
     double error = p.error.to.data[p.error.at(e.item, e.i, e.j)];
     error = one_sum(error, one_prod(power_of_two(int(p.unit)), leading(p.low.to, low_at)));
     if (MDQR_COMPLEX) {

@@ -8,8 +8,6 @@ MDQR_BEGIN
 // What these words drop does not change a limb.
 inline constexpr int sum_words = limbs + 2 > 12 ? limbs + 2 : 12;
 
-MDQR_FN double magnitude(double x) { return x < 0.0 ? -x : x; }
-
 // True if v + w rounds to v whatever follows w that is below its last bit: no tie, all finite.
 MDQR_FN bool is_rounded(double v, double w) {
     const double beyond = one_prod(w, 1.0 + 0x1p-52);
@@ -24,12 +22,12 @@ MDQR_FN bool short_sum(const Term& term, i64 count, real_number& r, double& behi
     for (i64 l = 0; l < count; ++l) {
         double e = term(l);
         static_for<0, sum_words>([&](auto k) MDQR_LAMBDA { two_sum(v[k], e, v[k], e); });
-        dropped = one_sum(dropped, magnitude(e));
+        dropped = one_sum(dropped, abs(e));
     }
     const auto found = renormalize<sum_words, limbs + 1>(v);
     // What lies behind the word below the last limb, and the next one, is less than its last bit.
-    static_for<limbs + 2, sum_words>(
-        [&](auto k) MDQR_LAMBDA { dropped = one_sum(dropped, magnitude(v[k])); });
+    static_for<limbs + 2, sum_words>([&](auto k)
+                                         MDQR_LAMBDA { dropped = one_sum(dropped, abs(v[k])); });
     const double last = found.limb[limbs], rest = one_prod(dropped, 2.0);
     // Of zeros the sign counts.
     bool good = found.limb[0] != 0.0 && one_sum(last, v[limbs + 1]) == last;

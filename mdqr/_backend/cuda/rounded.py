@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mdqr._backend.blocks import Shape, batched
+from mdqr._backend.cuda.products.operands import NO_VIEW
 from mdqr._backend.cuda.runtime.kernels import (
     KernelCalls,
     Kernels,
@@ -16,8 +17,6 @@ from mdqr._backend.protocol import RoundedSum
 from mdqr._limbs.planes import Block, Kind, value_shape
 
 _THREADS = 256
-# A `struct matrix_view` of no limbs.
-_NOTHING = [0] * 7
 
 
 class RoundedSums(KernelCalls):
@@ -71,5 +70,5 @@ class RoundedSums(KernelCalls):
 
 def _view(kernels: Kernels, x: Block | None, batch: Shape, is_complex: bool) -> list[int]:
     if x is None:
-        return _NOTHING
+        return NO_VIEW
     return matrix_view(kernels, batched(x, batch, 2, is_complex), is_complex)

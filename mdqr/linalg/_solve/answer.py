@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._backend.blocks import native_abs
-from mdqr._backend.protocol import RoundedSums, rounded_sums
+from mdqr._backend.protocol import RoundedSum, RoundedSums, rounded_sums
 from mdqr._errors import place_of_least, warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.folds import is_all, is_any
@@ -56,19 +56,6 @@ class Part:
         )
         self.solution = replace(solution, x=x, low=low)
         self.error = xp.where(held, self.error, 0.0)
-
-
-class Unknowns(NamedTuple):
-    """A solution in the units of the data, and what is known of its errors.
-
-    `bound` is one of the absolute errors, `relative` one relative to x, float64 of its shape;
-    `kept`, of the batch shape, tells whether all components are as good as the precision promises.
-    """
-
-    x: Block
-    bound: Block
-    relative: Block
-    kept: Block
 
 
 class Report(NamedTuple):
@@ -119,7 +106,7 @@ class Answer:
         inputs: Inputs,
         condition: np.ndarray,
         rank: np.ndarray | None = None,
-        settled: tuple[Unknowns, np.ndarray] | None = None,
+        settled: tuple[RoundedSum, np.ndarray] | None = None,
     ) -> None:
         self._system, self._parts, self._inputs = system, parts, inputs
         self.condition = np.array(condition)
@@ -225,7 +212,7 @@ class Answer:
             index=place_of_least(digits),
         )
 
-    def _settled(self, *, in_range: bool = False) -> tuple[Unknowns, np.ndarray]:
+    def _settled(self, *, in_range: bool = False) -> tuple[RoundedSum, np.ndarray]:
         """Return the solution and, after a wait, which systems have what is promised.
 
         No bound of rounding errors is below a component that is zero: where one fails, those are
@@ -269,7 +256,7 @@ class Answer:
 
 
 @np.errstate(all="ignore")
-def unknowns(system: System, parts: list[Part], answer: Precision) -> Unknowns:
+def unknowns(system: System, parts: list[Part], answer: Precision) -> RoundedSum:
     """Return the sum of the parts in the units of the data, rounded once, and its error bounds.
 
     What the rounding cuts off is computed, as a sum of doubles, which never underflows.
@@ -303,15 +290,15 @@ def unknowns(system: System, parts: list[Part], answer: Precision) -> Unknowns:
     relative = xp.where(xp.isnan(relative), xp.inf, relative * _UP)
     bound = xp.where(xp.isnan(bound), xp.inf, bound * _UP)
     kept = xp.isfinite(size) & (relative <= _PROMISED * answer.eps)
-    return Unknowns(x, bound, relative, is_all(kept, (-2, -1)))
+    return RoundedSum(x, bound, relative, is_all(kept, (-2, -1)))
 
 
 def _unknowns_at_once(
     backend: RoundedSums, system: System, part: Part, answer: Precision
-) -> Unknowns:
+) -> RoundedSum:
     """Return `unknowns` of one part by a kernel."""
     x, low, field = part.solution.x, part.solution.low, system.kind.is_complex
-    found = backend.rounded_sum(
+    return backend.rounded_sum(
         x,
         low,
         part.error,
@@ -320,7 +307,6 @@ def _unknowns_at_once(
         unit=0 if low is None else int(log2(_rounding(low, field))),
         most=int(log2(_PROMISED * answer.eps)),
     )
-    return Unknowns(*found)
 
 
 def _rounding(low: Block, is_complex: bool) -> float:

@@ -23,7 +23,7 @@ from mdqr._functions.sequences import concatenate, stack
 from mdqr._limbs import scaling
 from mdqr._limbs.device import host_block, place_on_device_of
 from mdqr._limbs.planes import Block, widen
-from mdqr._precision import Precision, next_with_functions
+from mdqr._precision import Precision, od
 from mdqr.linalg._factor.qr import qr
 from mdqr.linalg._inverse.approximate_inverse import UP
 from mdqr.linalg._shared.caller import Caller
@@ -63,8 +63,12 @@ class DeficientProblem(NamedTuple):
 
     @property
     def wider(self) -> Precision:
-        """The precision of solutions that others are made of, where it costs no sixteen limbs."""
-        return next_with_functions(self.inputs.precision)
+        """The precision of solutions that others are made of, the next one up to octo-double.
+
+        Sixteen limbs would take too long only to find the digits of eight.
+        """
+        own = self.inputs.precision
+        return max(own, min(own.next, od))
 
 
 class _One(NamedTuple):

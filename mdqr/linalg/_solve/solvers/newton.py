@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._backend.blocks import from_native, to_native
-from mdqr._backend.protocol import Backend
+from mdqr._backend.protocol import Backend, RoundedSum
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS, Precision
@@ -26,7 +26,7 @@ from mdqr.linalg._products.exact.residual import whole_residual
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import precision_for
-from mdqr.linalg._solve.answer import Answer, Part, Unknowns, unknowns
+from mdqr.linalg._solve.answer import Answer, Part, unknowns
 from mdqr.linalg._solve.householder.augmented import Solution
 from mdqr.linalg._solve.problem import Problem
 from mdqr.linalg._solve.refinement import LEAST, Correction, Refinement, largest
@@ -90,7 +90,7 @@ def solve(problem: Problem) -> Answer | None:
     r = system.backend.xp.zeros_like(start.b)
     solution = Solution(whole, r, r, [*found.sizes, size])
     part = Part(problem.given, start.b, start.powers, solution, bound)
-    settled = Unknowns(whole, bound, relative, kept), served
+    settled = RoundedSum(whole, bound, relative, kept), served
     return Answer(system, [part], problem.inputs, start.condition, settled=settled)
 
 

@@ -16,14 +16,14 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._backend.blocks import from_native
-from mdqr._backend.protocol import Backend
+from mdqr._backend.protocol import Backend, RoundedSum
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
 from mdqr.linalg._inverse.approximate_inverse import ApproximateInverse, Operand, Plan
 from mdqr.linalg._inverse.rounds import MOST, PROOF, ROOM, gain_of
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._solve.answer import Answer, Part, Unknowns, unknowns
+from mdqr.linalg._solve.answer import Answer, Part, unknowns
 from mdqr.linalg._solve.householder.augmented import Solution
 from mdqr.linalg._solve.problem import SMALL, Problem
 from mdqr.linalg._solve.refinement import Refinement
@@ -77,7 +77,7 @@ def solve(problem: Problem) -> Answer | None:
     if not served.all():
         return None
     part = Part(problem.given, near, powers, Solution(x, r, r, list(sizes)), bound)
-    found = Unknowns(x, bound, relative, kept)
+    found = RoundedSum(x, bound, relative, kept)
     return Answer(system, [part], inputs, condition, settled=(found, served))
 
 
