@@ -37,7 +37,7 @@ def within_auto_bound(a, b, found):
 
 
 def flushed(shape, precision, power=1):
-    """What limbs may lose below the range, in units of a power of eps."""
+    """Losses of limbs below the range, in units of a power of eps."""
     unit = int(precision.limbs / Fraction(precision.eps) ** power)
     return cases.Exact(np.full(shape, unit, dtype=object), None, 1074)
 
