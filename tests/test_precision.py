@@ -93,7 +93,7 @@ def two_arrays():
     return (mdqr.random.normal(shape, precision="hd", rng=3) for shape in ((6, 6), (6,)))
 
 
-# What is neither refused nor tried by tests with all precisions.
+# Calls that are neither refused nor tried by tests with all precisions.
 OFFERED = {
     "logm": lambda a, b: linalg.logm(a @ a.T),
     "sinm": lambda a, b: linalg.sinm(a),

@@ -6,7 +6,6 @@ OMP_NUM_THREADS=1 is set: those that wait count, too.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from statistics import median
@@ -17,7 +16,7 @@ import mpmath
 import mdqr
 from benchmarks.common.rows import Row
 from benchmarks.common.runner import Benchmark, Options
-from benchmarks.common.timing import Call
+from benchmarks.common.timing import Call, with_times
 from benchmarks.cpu.peers import MULTIPLY_ADDS, flint
 from benchmarks.cpu.systems import MOST_MPMATH, arbs, draw, mpmath_matrix, rows
 from mdqr._backend.host import backend
@@ -27,11 +26,9 @@ LARGE, HUGE = 256, 512  # from here on calls are timed three times, and once
 LEAST = 0.02  # seconds of one timing
 
 
-def processor_time(call: Call) -> float:
-    """Return the seconds of a call."""
-    start = time.process_time()
-    call()
-    return time.process_time() - start
+def processor_time(call: Call, count: int = 1) -> float:
+    """Return the mean seconds of a call that is made so many times."""
+    return with_times(lambda: [call() for _ in range(count)])[2] / count
 
 
 def seconds(calls: dict[str, Call], n: int) -> dict[str, float]:
@@ -42,8 +39,7 @@ def seconds(calls: dict[str, Call], n: int) -> dict[str, float]:
     found: dict[str, list[float]] = {who: [] for who in calls}
     for _ in range(1 if n >= HUGE else 3 if n >= LARGE else 7):
         for who, call in calls.items():
-            repeated = partial(lambda call, count: [call() for _ in range(count)], call)
-            found[who].append(processor_time(partial(repeated, numbers[who])) / numbers[who])
+            found[who].append(processor_time(call, numbers[who]))
     return {who: median(times) for who, times in found.items()}
 
 

@@ -39,7 +39,7 @@ CALLS: dict[str, tuple[str, list[tuple[int, ...]]]] = {
     "curve_fit": ("curve_fit", []),
     "paths": ("paths", []),
 }
-# What is real, and what is no function with kernels of its own.
+# Calls for real numbers alone, and those of no function with kernels of its own.
 ONLY_REAL, NOT_RECORDED = ("curve_fit", "solve 96"), ("paths",)
 RECORDED = [("dd", "real"), ("qd", "real"), ("od", "real"), ("qd", "complex")]
 TIMED = ["matmul:qd", "qr:qd", "lstsq:qd", "solve:qd", "eigh:qd", "svd:qd", "qr:od", "lstsq:dd"]

@@ -10,7 +10,7 @@ import mdqr
 from benchmarks.common.elementary import FUNCTIONS
 from mdqr._array import protocols
 
-# What elementary functions are in.
+# Functions that use elementary functions.
 OF_FUNCTIONS = {*FUNCTIONS, "logaddexp2", "float_power", "logspace", "geomspace", "angle"}
 OURS = {
     "absolute": mdqr.abs,

@@ -17,7 +17,7 @@ from mdqr._precision import PRECISIONS
 from mdqr.linalg._solve.answer import Part, unknowns
 from mdqr.linalg._solve.householder.augmented import Solution
 
-# What powers of two of the rows and columns do: nothing near the ends of the range, underflow, and
+# Effects of the powers of two of rows and columns: none near the ends of the range, underflow, and
 # overflow.
 SPANS = {"near": (-40, 40), "small": (-1120, -980), "large": (960, 1080)}
 

@@ -6,11 +6,11 @@ import json
 import os
 
 import pytest
+from elementary_functions import missing_operations
 from gpu_presence import why_no_host
 from stand_ins import STAND_INS
 
-from mdqr._backend.protocol import ELEMENTARY_BINARY, ELEMENTARY_UNARY
-from mdqr._precision import MOST_OF_FUNCTIONS
+from mdqr._limbs.planes import Kind
 
 # With processes side by side, the one that collects their results records them.
 RECORD = None if "PYTEST_XDIST_WORKER" in os.environ else os.environ.get("MDQR_GPU_RECORD")
@@ -24,11 +24,10 @@ def pytest_collection_modifyitems(config, items):
 
 
 def has_kernels(item):
-    """Whether there are kernels of the operation for the precision of a test."""
+    """Return true unless the precision of a test has no kernels of its operation."""
     given = item.callspec.params if hasattr(item, "callspec") else {}
     precision = given.get("precision") or given.get("multiple")
-    is_elementary = given.get("op") in (*ELEMENTARY_UNARY, *ELEMENTARY_BINARY)
-    return not (is_elementary and precision and precision.limbs > MOST_OF_FUNCTIONS)
+    return not precision or given.get("op") not in missing_operations(Kind(precision.limbs, False))
 
 
 def pytest_configure(config):

@@ -8,8 +8,7 @@ import fake_device
 import linalg_cases as cases
 import numpy as np
 import pytest
-from exact_matrices import Exact
-from exact_product_cases import flushed
+from exact_matrices import Exact, flushed
 
 import mdqr
 from mdqr._limbs import planes

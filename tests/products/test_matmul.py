@@ -11,7 +11,7 @@ import linalg_cases as cases
 import numpy as np
 import pytest
 from each_case import each_case
-from exact_product_cases import flushed
+from exact_matrices import flushed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import linalg_cases as cases
 import numpy as np
 import pytest
-from exact_product_cases import flushed
+from exact_matrices import flushed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -208,7 +208,7 @@ def imported(node: ast.AST) -> list[str]:
 
 
 def found_in(tree: ast.AST) -> set[tuple[str, bool]]:
-    """What is imported, and whether by a function; imports for types are not."""
+    """Modules that are imported, each with whether a function does; not those for types."""
     found, nodes = set(), [(tree, False)]
     while nodes:
         node, later = nodes.pop()

@@ -134,7 +134,7 @@ def test_complex_problems(precision, method, cond, rng):
 @pytest.mark.parametrize("power", [-540, -200])
 def test_columns_of_wild_sizes_keep_all_digits(precision, method, power, rng):
     """Columns are not scaled as those of others are: x is short in the units of the data."""
-    power = max(power, 54 * precision.limbs - 1022)  # limbs that are doubles
+    power = max(power, -cases.room(precision))
     sizes = 2.0 ** np.array([0, 0, power, power // 2, 0, power // 4])
     a = mdqr.random.normal((3, 6), precision=precision, rng=rng) * sizes
     b = cases.random(3, 1, precision, float, rng)
@@ -146,7 +146,7 @@ def test_columns_of_wild_sizes_keep_all_digits(precision, method, power, rng):
 def test_rows_of_wild_sizes_change_nothing(precision, rng):
     a, b = random(3, 5, precision, rng), cases.random(3, 1, precision, float, rng)
     wanted = quiet(a, b)
-    power = min(300, 1022 - 54 * precision.limbs)  # limbs that are doubles
+    power = min(300, cases.room(precision))
     factor = 2.0 ** np.array([[-power], [0], [power]])
     found = quiet(a * factor, b * factor)
     mdqr.testing.assert_same_bits(found.x, wanted.x)

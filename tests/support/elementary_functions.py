@@ -1,7 +1,16 @@
-"""Which precisions have elementary functions, for tests of much else beside them."""
+"""Precisions without elementary functions, and operations that kinds of numbers do not have."""
 
+from mdqr._backend.protocol import ELEMENTARY_BINARY, ELEMENTARY_UNARY, REAL_ONLY
 from mdqr._precision import MOST_OF_FUNCTIONS
 
 
 def has_functions(precision):
     return precision.limbs <= MOST_OF_FUNCTIONS
+
+
+def missing_operations(kind):
+    """Return the operations that numbers of a kind do not have."""
+    missing = set(REAL_ONLY) if kind.is_complex else set()
+    if kind.limbs > MOST_OF_FUNCTIONS:
+        missing |= {*ELEMENTARY_UNARY, *ELEMENTARY_BINARY}
+    return missing

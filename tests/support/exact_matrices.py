@@ -117,6 +117,12 @@ def identity(n):
     return Exact(np.eye(n, dtype=object), None, 0)
 
 
+def flushed(shape, precision, power=1):
+    """Losses of limbs below the range, in units of a power of eps."""
+    unit = int(precision.limbs / Fraction(precision.eps) ** power)
+    return Exact(np.full(shape, unit, dtype=object), None, 1074)
+
+
 def quotients(error, exponent, size, unit):
     """Square roots of the quotients of sums of squares, as floats."""
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import linalg_cases as cases
 import numpy as np
+from exact_matrices import flushed
 
 import mdqr
 from mdqr._backend.host import backend
@@ -34,12 +35,6 @@ def within_auto_bound(a, b, found):
     error = (cases.Exact.of(found) - x @ y).moduli()
     factor = (3 if found.is_complex else 2) * Fraction(found.precision.eps)
     return error.within(factor, x.moduli() @ y.moduli() + flushed(found.shape, found.precision))
-
-
-def flushed(shape, precision, power=1):
-    """What limbs may lose below the range, in units of a power of eps."""
-    unit = int(precision.limbs / Fraction(precision.eps) ** power)
-    return cases.Exact(np.full(shape, unit, dtype=object), None, 1074)
 
 
 def full(shape, precision, dtype, rng):

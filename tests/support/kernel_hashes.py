@@ -12,6 +12,7 @@ import platform
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from elementary_functions import missing_operations
 
 import mdqr
 from mdqr._backend import for_block
@@ -19,14 +20,13 @@ from mdqr._backend.protocol import (
     BINARY,
     ELEMENTARY_BINARY,
     ELEMENTARY_UNARY,
-    REAL_ONLY,
     REDUCTIONS,
     UNARY,
     EquationTerms,
     ProductGraph,
 )
 from mdqr._limbs.planes import Kind
-from mdqr._precision import MOST_OF_FUNCTIONS, PRECISIONS
+from mdqr._precision import PRECISIONS
 from mdqr.linalg._products.exact import product as exact
 from mdqr.testing._families import FAMILIES, SPECIAL, Bounds, draw
 
@@ -69,18 +69,11 @@ def finite(rng, limbs, shape):
     return mixed(rng, limbs, shape, special=False)
 
 
-def without_operations(limbs, is_complex):
-    """Return the operations that numbers of so many limbs do not have."""
-    has_functions = limbs <= MOST_OF_FUNCTIONS
-    functions = () if has_functions else (*ELEMENTARY_UNARY, *ELEMENTARY_BINARY)
-    return REAL_ONLY.union(functions) if is_complex else frozenset(functions)
-
-
 def elementwise(backend, limbs, is_complex) -> Results:
     rng = np.random.default_rng(1)
     x, y = (draws(rng, limbs, (COUNT,), is_complex, mixed) for _ in range(2))
     options = {"kind": Kind(limbs, is_complex)}
-    without = without_operations(limbs, is_complex)
+    without = missing_operations(options["kind"])
     few_x, few_y = x[..., :FEW], y[..., :FEW]
     for op in UNARY:
         if op not in without:

@@ -72,7 +72,7 @@ MDQR_FN real_number rounded_part(const part_terms& term, double& behind) {
     return r;
 }
 
-// Whether a limb lost bits to underflow when it was scaled.
+// True if a limb lost bits to underflow when it was scaled.
 MDQR_FN bool is_cut(const part_terms& term, const power& back) {
     bool found = false;
     for (i64 l = 0; l < term.x.held + term.low.held; ++l) {

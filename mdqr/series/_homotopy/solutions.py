@@ -13,7 +13,7 @@ from mdqr._pickles import pickled, pickled_fields
 from mdqr._stability import experimental
 from mdqr.linalg import Info
 
-# What selects one solution, or several.
+# Indices that select one solution, or several.
 One: TypeAlias = int | np.integer[Any]
 Several: TypeAlias = slice | np.ndarray[Any, Any] | list[int] | list[bool]
 _MOST_ROWS, _MOST_COLUMNS = 20, 6

@@ -120,7 +120,7 @@ def converted(name, precision):
 
 
 def same_or_refused(function, name, precision):
-    """What a precision without elementary functions refuses, it refuses of arrays, too."""
+    """Arrays get the answers and the errors that other data get."""
     try:
         found = function(*CALLS[name], precision=precision.name)
     except TypeError as error:

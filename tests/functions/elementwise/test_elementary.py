@@ -17,7 +17,7 @@ from benchmarks.common.elementary import (
     errors,
     place,
 )
-from mdqr._precision import MOST_OF_FUNCTIONS, PRECISIONS
+from mdqr._precision import PRECISIONS, precisions_with_functions
 from mdqr.testing import arrays, assert_same_bits
 
 # Values of an array: 400 of each precision in every run, 50,000 in the long profile.
@@ -30,10 +30,10 @@ REAL = [name for name in FUNCTIONS if name not in BINARY]
 COMPLEX = [name for name in REAL if FUNCTIONS[name].complex]
 
 
-WIDE = [p for p in PRECISIONS if p.limbs > MOST_OF_FUNCTIONS]
+WIDE = [p for p in PRECISIONS if p not in precisions_with_functions()]
 
 
-@pytest.fixture(scope="session", params=[p for p in PRECISIONS if p not in WIDE], ids=str)
+@pytest.fixture(scope="session", params=precisions_with_functions(), ids=str)
 def precision(request):
     """The precisions that have elementary functions."""
     return request.param

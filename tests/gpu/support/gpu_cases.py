@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from elementary_functions import missing_operations
 from gpu_presence import why_absent
 
 import mdqr
-from mdqr._backend import protocol
-from mdqr._precision import MOST_OF_FUNCTIONS
+from mdqr._limbs.planes import Kind
 from mdqr.testing import RELATIONS, assert_same_bits, matrix
 from mdqr.testing._families import FAMILIES, SPECIAL, Bounds, draw
 from mdqr.testing._relations import relate
@@ -30,9 +30,8 @@ SPREAD = 40
 
 def of_field(operations, dtype, limbs=1):
     """Return those of the operations that numbers of a type and of so many limbs have."""
-    missing = set() if dtype is float else protocol.REAL_ONLY | {"compare"}
-    if limbs > MOST_OF_FUNCTIONS:
-        missing |= {*protocol.ELEMENTARY_UNARY, *protocol.ELEMENTARY_BINARY}
+    missing = missing_operations(Kind(limbs, dtype is complex))
+    missing |= {"compare"} if dtype is complex else set()
     return [op for op in operations if op not in missing]
 
 

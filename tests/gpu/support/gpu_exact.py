@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
-from exact_matrices import Exact, check_form, column_errors, orthogonality
+from exact_matrices import Exact, check_form, column_errors, flushed, orthogonality
 
 
 def factor_errors(a, Q, R):
@@ -31,6 +30,5 @@ def assert_product(a, b, product, c=None, factor=1):
     # Each part of a complex entry is a sum of 2k real products, below sqrt(2) of their moduli.
     bound = factor * terms * Fraction(product.precision.eps) * (3 if product.is_complex else 1)
     # And what each limb may lose below the range.
-    eps, limbs = Fraction(product.precision.eps), product.precision.limbs
-    size = size + Exact(np.full(product.shape, limbs * int(1 / eps), dtype=object), None, 1074)
+    size = size + flushed(product.shape, product.precision)
     assert error.moduli().within(bound * (1 + Fraction(2) ** -50), size)

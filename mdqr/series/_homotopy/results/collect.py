@@ -227,7 +227,7 @@ def _in_units(found: Found, part: Part, info: SolveInfo) -> Solutions:
     """Return solutions in the units of the problem."""
     x = points_in_units(part.x, part.real, found.powers)
     error = errors_in_units(part.error, found.powers)
-    # What leaves the range of doubles.
+    # Solutions beyond the range of doubles.
     outside = ~np.isfinite(x.to_numpy()).all(axis=1)
     part.certified[outside], error[outside] = False, np.nan
     return Solutions(
