@@ -161,8 +161,7 @@ def svd(
     once its columns have length 1 (J. Demmel and K. Veselic, Jacobi's method is more accurate than
     QR, 1992). For wide and square matrices rows and columns may be exchanged in that. Entries that
     are no more than ``2**-1000`` of the largest one lose digits in od, from about ``2**-216`` on in
-    hd, and values below ``2**-1074`` are zero. In hd left vectors of values below ``2**-216`` of
-    the largest are orthogonal to ``2**-1074`` over that ratio, instead of to eps.
+    hd, and values below ``2**-1074`` are zero.
 
     ``info.error_bound`` proves what is right of each value, little above its true error, and
     ``info.vector_error_bound`` how far vectors are from exact ones. They are residuals in twice

@@ -97,7 +97,9 @@ def orthogonalise(
     far = kind.limbs > 2 and spread > starts.SPREAD and x.shape[-2] >= _MIXED
     if far:
         start = start._replace(x=_mixed(backend, start.x, kind), v=_mixed(backend, start.v, kind))
-    found = _orthogonal(backend, start, kind, steps, far=far, turns_only=turns_only)
+    # Entries of turns of the largest vectors, in units of the smallest, end at 2**-1074.
+    apart = far or spread + precision_for(kind.limbs).bits > 1000
+    found = _orthogonal(backend, start, kind, steps, far=far, apart=apart, turns_only=turns_only)
     if steps is not None:
         steps.end()
     if far:
@@ -186,8 +188,12 @@ def _orthogonal(
     *,
     turns_only: bool,
     far: bool = False,
+    apart: bool = False,
 ) -> Orthogonal:
-    """Return orthogonal vectors, in the precision of `kind`; `far` if they differ far in size."""
+    """Return orthogonal vectors, in the precision of `kind`; `far` if they differ far in size.
+
+    With `apart`, `v` gets turns in units of its own.
+    """
     xp, (x, exponents, v) = backend.xp, given
     rounds: list[Block] = []
     eps, n = precision_for(kind.limbs).eps, int(x.shape[-2])
@@ -204,7 +210,7 @@ def _orthogonal(
             w, size, left = _small_turns(backend, pairs, turns, tolerance, kind, far)
             is_last = left <= tolerance
             given = Orthogonal(x, exponents, v)
-            x, v = _step(backend, w, size, given, kind, far, turns_only and is_last)
+            x, v = _step(backend, w, size, given, kind, far, apart, turns_only and is_last)
             if is_last:
                 return Orthogonal(x, exponents, v)
             continue
@@ -349,6 +355,7 @@ def _step(
     given: Orthogonal,
     kind: Kind,
     far: bool,
+    apart: bool,
     turns_only: bool,
 ) -> tuple[Block, Block]:
     """Turn all pairs by small angles, of a norm of at most `size`; return vectors and rotations.
@@ -361,12 +368,21 @@ def _step(
     x = x if turns_only else exact.matmul(backend, of_x, x, c=x, kind=kind)
     if _are_zero(exponents):
         return x, exact.matmul(backend, of_x, v, c=v, kind=kind)
-    apart = exponents[..., :, None] - exponents[..., None, :]
-    apart = xp.maximum(xp.minimum(apart, starts.FAR), -starts.FAR)
-    # In units of vectors and in common ones, or small entries lose their digits in one of them.
-    of_v = more(backend.ldexp(w, apart, is_complex=field)) if far else of_x
-    of_v = of_v if far else backend.ldexp(of_x, apart, is_complex=field)
+    powers = exponents[..., :, None] - exponents[..., None, :]
+    if apart:
+        # In units of vectors and in common ones, or small entries lose their digits in one of them.
+        of_v = more(_in_common_units(backend, w, powers, kind))
+    else:
+        powers = xp.maximum(xp.minimum(powers, starts.FAR), -starts.FAR)
+        of_v = backend.ldexp(of_x, powers, is_complex=field)
     return x, exact.matmul(backend, of_v, v, c=v, kind=kind)
+
+
+def _in_common_units(backend: Backend, w: Block, powers: Block, kind: Kind) -> Block:
+    """Return ``2**powers[p, q] w[p, q]``, skew, from the half whose entries do not underflow."""
+    xp, field = backend.xp, kind.is_complex
+    below = backend.ldexp(w, xp.minimum(powers, 0), is_complex=field)
+    return xp.where(powers <= 0, below, -planes.adjoint(below, field))
 
 
 def _more_than_one(backend: Backend, w: Block, *, size: float, kind: Kind, far: bool) -> Block:
