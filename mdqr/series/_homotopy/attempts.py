@@ -25,11 +25,14 @@ _ATTEMPTS, _FEW = 3, 0.1
 
 
 class Given(NamedTuple):
-    """The start, groups of unknowns, and values of the parameters, as `solve` is given them."""
+    """The start, groups of unknowns, values of the parameters and options, as `solve` is given."""
 
     start: Any
     groups: Any
     values: list[Gaussian]
+    work: Precision
+    certify: bool
+    device: str | None
 
 
 def best(
@@ -37,17 +40,15 @@ def best(
     given: Given,
     terms: Terms,
     powers: np.ndarray,
-    work: Precision,
     rng: np.random.Generator,
-    certify: bool,
-    device: str | None,
     progress: Reporter | None,
 ) -> Outcome:
     """Return the solutions of the attempt with the fewest lost paths.
 
     `terms` are the equations at the values, and `powers` the units of the unknowns to begin with.
     """
-    (start, groups, values), kept = given, None
+    start, groups, values, work, certify, device = given
+    kept = None
     for _ in range(_ATTEMPTS):
         scaled = in_units(terms, powers).scaled()
         square = squared(scaled, rng)

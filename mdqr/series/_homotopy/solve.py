@@ -193,9 +193,10 @@ def solve(
         sweep = _sweep(problem, start, groups, work, generator, certify, device)
         return sweep.run(targets_given(problem, target), generator, progress)
     values = values_given(problem, target, "target")
-    given, terms = Given(start, groups, values), problem.at(values)
+    given = Given(start, groups, values, work, certify, device)
+    terms = problem.at(values)
     powers = units_given(problem, given, terms)
-    return best(problem, given, terms, powers, work, generator, certify, device, progress).solutions
+    return best(problem, given, terms, powers, generator, progress).solutions
 
 
 def _sweep(

@@ -217,6 +217,20 @@ def test_whole_range(precision):
     assert_same_bits(mdqr.reciprocal(mdqr.reciprocal(normal)), normal)
 
 
+@pytest.mark.parametrize("turn", [1, 1j, 1 - 2.0**-20 * 1j])
+def test_products_of_subnormals_keep_their_digits(precision, turn, rng):
+    """The exponent of a subnormal power of two is not in its bits."""
+    powers = one_limb(np.ldexp(1.0, np.arange(-1074, -1000)), precision)
+    large = mdqr.random.normal(powers.shape, precision=precision, rng=rng) * 2.0**1000
+    others = large if turn == 1 else large * turn
+    for one, other in ((powers, others), (others, powers), (powers + 0j, others)):
+        # Rounded once for each part of `turn`, and a product by a power of two is exact.
+        error = (one * other * 2.0**53 - others * (powers * 2.0**53)).to_numpy()
+        assert (
+            abs(error) <= 4 * precision.eps * abs(others.to_numpy() * powers.to_numpy() * 2.0**53)
+        ).all()
+
+
 def test_inputs_are_left_alone(precision, dtype):
     @settings(max_examples=15)
     @given(pairs(precision, VALUES, dtype=dtype))

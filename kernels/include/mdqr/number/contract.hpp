@@ -148,6 +148,9 @@ template <int N> MDQR_FN factor_powers powers_of_factors(int exponent_x, int exp
 template <class T> MDQR_FN mask_t<T> hides_exponent(T leading) {
     return is_below(leading, 0x1p-1022) & !(leading == broadcast<T>(0.0));
 }
+template <class T, int N> MDQR_FN mask_t<T> hide_exponents(const md<T, N>& x, const md<T, N>& y) {
+    return hides_exponent(x.limb[0]) | hides_exponent(y.limb[0]);
+}
 
 template <int N> MDQR_COLD md<double, N> mul_slow(const md<double, N>& x, const md<double, N>& y) {
     const double a = x.limb[0], b = y.limb[0];
@@ -170,7 +173,7 @@ template <class T, int N> MDQR_FN md<T, N> mul(const md<T, N>& x, const md<T, N>
     md<T, N> r = mul_in_range(x, y);
     mask_t<T> is_apart = !(abs(one_prod(x.limb[0], y.limb[0])) < broadcast<T>(0x1p1020));
     if constexpr (by_digits<N>)
-        is_apart = is_apart | hides_exponent(x.limb[0]) | hides_exponent(y.limb[0]);
+        is_apart = is_apart | hide_exponents(x, y);
     if constexpr (N > 1)
         fix_up(
             is_apart, r,

@@ -55,17 +55,12 @@ def collected(found: Found, homotopy: Homotopy, followed: Followed, *, certify: 
     """Return the solutions that paths ended at."""
     ends = followed.ends
     on_set = _on_sets(found, homotopy, ends)
-    groups = clusters(ends)
-    kinds = [is_on_set(homotopy, cluster) for cluster in groups]
-    isolated = [cluster for cluster, (nearly, _) in zip(groups, kinds, strict=True) if not nearly]
-    proven = [
-        _proven(found, ends, cluster)
-        for cluster, (nearly, _) in zip(groups, kinds, strict=True)
-        if nearly
-    ]
+    groups = [(cluster, *is_on_set(homotopy, cluster)) for cluster in clusters(ends)]
+    isolated = [cluster for cluster, nearly, _ in groups if not nearly]
+    proven = [_proven(found, ends, cluster) for cluster, nearly, _ in groups if nearly]
     # If the test is wrong once, none of these ends is known to be on a set.
     if not any(part.certified.any() for part in proven):
-        for cluster, (nearly, on) in zip(groups, kinds, strict=True):
+        for cluster, nearly, on in groups:
             on_set[cluster.members] = on
             if nearly and not on:
                 isolated.append(cluster)

@@ -145,16 +145,15 @@ class Sweep:
         """Return the ends at one value of the parameters, as `solve` finds them."""
         k, n = self.start.shape[1], len(self.problem.variables)
         ends, values = _Ends.unknown(1, k, n, self.precision), [gaussian(p) for p in target]
-        given, device = Given(self.given, None, values), self.homotopy.device
+        device = self.homotopy.device
+        given = Given(self.given, None, values, self.precision, self.certify, device)
         try:
             terms = self.problem.at(values)
         except ValueError:  # an equation has lost all unknowns
             return ends
         powers = self.homotopy.units
         assert powers is not None
-        one = best(
-            self.problem, given, terms, powers, self.precision, rng, self.certify, device, None
-        )
+        one = best(self.problem, given, terms, powers, rng, None)
         found, here = one.solutions, np.flatnonzero(one.place >= 0)
         which = one.place[here]
         ends.x[0, here], ends.error[0, here] = found.x[which], found.error_bound[which]
