@@ -10,7 +10,7 @@ from mdqr._limbs.planes import Block, Kind
 # The largest systems that the calls are for.
 MOST_ROWS = 256
 MOST_COLUMNS = 64
-MOST_LIMBS = 11  # of which `most_digits` of kernels/include/mdqr/small/words.hpp holds a solution
+MOST_LIMBS = 16  # of which `most_digits` of kernels/include/mdqr/small/words.hpp holds a solution
 
 # Why the status of a system is not 0, see kernels/include/mdqr/small/system.hpp.
 REASONS = (

@@ -41,7 +41,9 @@ def test_solutions_are_those_of_one_device(multiple, dtype, count, rng):
     assert_equal_digits(x, one)
     assert (info.digits == known.digits).all()
     assert info.bound_kind == "proven"
-    assert (info.error_bound <= 2.0 * known.error_bound).all()
+    # One kernel call bounds what gaps between many limbs hold, too.
+    least = 2.0**-6 * multiple.eps * abs(one.to_numpy()) if multiple.limbs > 8 else 0.0
+    assert (info.error_bound <= 2.0 * known.error_bound + least).all()
     vector = solve(a, b[:, 0], devices=["cpu"] * count, verified=True)
     assert_equal_digits(vector, one[:, 0])
 

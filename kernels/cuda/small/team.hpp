@@ -1,5 +1,8 @@
 // The threads of a block as the team of a small system, see mdqr/small/team.hpp.
 #pragma once
+#if !defined(MDQR_MOST_DIGITS)
+#define MDQR_MOST_DIGITS 14
+#endif
 #include "device/device.hpp"
 
 #include "mdqr/small/team.hpp"

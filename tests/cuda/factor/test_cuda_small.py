@@ -133,7 +133,7 @@ class Early(Guarded):
 @pytest.mark.parametrize("shape", [(9, 9), (13, 6)], ids=str)
 def test_code_for_first_calls_finds_the_same_limbs(kernel_folder, dtype, shape, rng):
     kernels = Early(kernel_folder)
-    for limbs, cond in ((2, 10.0), (4, 1e9), (8, 1e9)):
+    for limbs, cond in ((2, 10.0), (4, 1e9), (8, 1e9), (16, 1e9)):
         kind = Kind(limbs, dtype is complex)
         assert not assert_as_on_host(kernels, *problem(rng, *kind, shape, cond=cond), kind).any()
 
@@ -155,10 +155,11 @@ def test_the_largest_systems_fit(kernels):
         assert plan.shared == 0
         assert plan.words < small._MOST_WORDS
     assert small.plan("lstsq", 32, 16, LARGE, few=False).together >= 8
-    for rows, together in ((96, 2), (128, 1)):
-        plan = small.plan("solve", rows, rows, LARGE, few=False)
+    for rows, limbs, together in ((96, 8, 2), (128, 8, 1), (90, 16, 2), (128, 16, 1)):
+        plan = small.plan("solve", rows, rows, LARGE, few=False, limbs=limbs)
         assert 0 < plan.shared <= LARGE.shared
         assert plan.together == together
+        assert ("MDQR_MOST_DIGITS=20" in plan.defines) == (limbs > 11)
 
 
 @pytest.mark.parametrize("shape", [(6, 6), (9, 6)], ids=str)

@@ -78,8 +78,7 @@ ANSWERS = (
     Mutant(_SOLVE + "answer:unknowns", (_HARD,), "relative", precisions=("d", "od")),
     Mutant(_SOLVE + "answer:Answer.report", (_HARD,), "bound"),
     Mutant(_SOLVE + "answer:Answer.report", (_HARD,), "digits", kind="digits"),
-    # hd has no kernel for small systems.
-    Mutant(_SOLVE + "solvers.small:SmallAnswer.report", (_LSTSQ,), "bound", precisions=NOT_HD),
+    Mutant(_SOLVE + "solvers.small:SmallAnswer.report", (_LSTSQ,), "bound"),
     Mutant(
         _SOLVE + "solvers.small:SmallAnswer.report",
         (_LSTSQ,),
@@ -92,12 +91,8 @@ ANSWERS = (
         (Family("solve", 30, first=83),),
         precisions=("d", "dd"),
     ),
-    Mutant(
-        "mdqr._backend.host.backend:HostBackend.lstsq_small", (_LSTSQ,), "error", precisions=NOT_HD
-    ),
-    Mutant(
-        "mdqr._backend.host.backend:HostBackend.solve_small", (_SQUARE,), "error", precisions=NOT_HD
-    ),
+    Mutant("mdqr._backend.host.backend:HostBackend.lstsq_small", (_LSTSQ,), "error"),
+    Mutant("mdqr._backend.host.backend:HostBackend.solve_small", (_SQUARE,), "error"),
     Mutant(_SOLVE + "ranks.by_rank:_solution", (Tests(_CLOSE, "{}-basic"),), "part.bound"),
     Mutant(
         _SOLVE + "ranks.by_rank:_shortest",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -184,11 +185,11 @@ def call_paths(backend: CudaBackend, limbs: int, count: int = 1) -> None:
 
 
 def call_small(backend: CudaBackend) -> None:
-    """Make the calls for small systems, which have one module for all kinds of numbers."""
-    for order in SMALL:
-        a, b = blocks(2, False, (order, order), (order, 1))
-        backend.solve_small(a, b, kind=Kind(2, False))
-        backend.lstsq_small(a, b, kind=Kind(2, False))
+    """Make the calls for small systems: a module for few limbs and one for many of any field."""
+    for order, limbs in product(SMALL, (2, PRECISIONS[-1].limbs)):
+        a, b = blocks(limbs, False, (order, order), (order, 1))
+        backend.solve_small(a, b, kind=Kind(limbs, False))
+        backend.lstsq_small(a, b, kind=Kind(limbs, False))
 
 
 def call_draws(backend: CudaBackend, limbs: int) -> None:

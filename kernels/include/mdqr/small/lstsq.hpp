@@ -169,10 +169,12 @@ private:
         f.clear(team, exponent_b);
         const int growth = 1 - x_shift(largest_of(team, dx, n));
         solution.power = exponent_b + (growth > 0 ? growth : 0);
+        f.most = g.most = digits_for(limbs);
+        solution.most = rest.most = last_word(f.most);
         const double smallest = shape.smallest(team, dx);
         const int wanted = (smallest == 0.0 ? -graded_bits : exponent_of(smallest)) + exponent_b -
-                           find_eps_bits(limbs) - 18 -
-                           bound_exponent(largest_of(team, lengths, n)) - 51 * extra;
+                           proven_bits(limbs) - 10 - bound_exponent(largest_of(team, lengths, n)) -
+                           51 * extra;
         f.needed = wanted - ceil_log2(n) - ceil_log2(m) / 2;
         g.needed = wanted - ceil_log2(m) - ceil_log2(n) / 2 - bound_exponent(frobenius_x);
         f.set(team, b, c, row_powers, solution.power);
@@ -208,11 +210,15 @@ private:
         const double z = one_prod(one_sum(length_w, of_w), outward) / (1.0 - defect);
         double sum = one_sum(one_sum(one_prod((n + 2) * unit_roundoff, length_w), of_w),
                              one_prod(defect, z));
-        if (largest_of(team, f.value, m) != 0.0 || largest_of(team, g.value, n) != 0.0)
-            sum = one_sum(sum, 0x1p-1000);
+        const bool is_exact = largest_of(team, f.value, m) == 0.0 &&
+                              largest_of(team, g.value, n) == 0.0 && cut == 0.0;
+        sum = one_sum(sum, is_exact ? 0.0 : 0x1p-1000);
+        // What the product with the unit loses to underflow.
+        const double least = is_exact ? 0.0 : 0x1p-1022;
         const double unit = two_power(f.power - solution.power);
         team.each(n, [&](int i) {
-            error[i] = one_prod(one_prod(one_sum(one_prod(lengths[i], sum), grid), outward), unit);
+            const double e = one_sum(one_prod(lengths[i], sum), grid);
+            error[i] = one_sum(one_prod(one_prod(e, outward), unit), least);
         });
         const double size_w = one_prod(frobenius_b, length_w),
                      of_dr = one_prod((n + 4) * unit_roundoff, one_sum(length_f, size_w)),
@@ -321,8 +327,8 @@ private:
         if (!solution.round(team, to, c, column_powers, true) ||
             !rest.round(team, residuals, c, row_powers, false))
             return out_of_doubles;
-        // What became zero is below eps of r.
-        const double largest = largest_of(team, rest.value, m);
+        // What became zero is below eps of r, or r of square A, which is zero.
+        const double largest = m == n ? 0.0 : largest_of(team, rest.value, m);
         if (largest != 0.0 && bound_exponent(largest) + rest.power < -990 + 53 * to.limbs)
             return out_of_doubles;
         if (!shape.suffice(team, error, solution.value, to.limbs))

@@ -10,6 +10,12 @@ MDQR_BEGIN
 inline constexpr int graded_bits = 64;
 inline constexpr int most_steps = 200;
 
+// Errors are shown to be below 2^-proven_bits of their components: far below what rounding to limbs
+// cuts off, so that bounds are close. Many limbs have more bits in the gaps between them.
+MDQR_FN constexpr int proven_bits(int limbs) {
+    return find_eps_bits(limbs) + (digits_for(limbs) == few_digits ? 8 : 24);
+}
+
 // Integers of `size` bits nearest to y 2^50 and zeros after them; |y| <= 1.
 template <class T> MDQR_FN T rounded_correction(T y, int size) {
     const T magic = broadcast<T>(digit_rest * power_of_two(-size));
@@ -47,8 +53,9 @@ template <class T, class Team> struct fixed_residual {
     typename Team::template array<double> words, value, flags;
     int groups;
     int power = 0, last = 0;
-    int needed = 0;    // the unit of the last word is to be 2^needed or less
-    double lost = 0.0; // bound of what was cut off, in the unit 2^power
+    int most = few_digits; // words at most
+    int needed = 0;        // the unit of the last word is to be 2^needed or less
+    double lost = 0.0;     // bound of what was cut off, in the unit 2^power
 
     MDQR_FN void take(small_memory& memory, int rows) {
         groups = padded(rows) / L;
@@ -59,7 +66,7 @@ template <class T, class Team> struct fixed_residual {
     // Words down to 2^needed where the unit is 2^unit.
     MDQR_FN int words_at(int unit) const {
         const int bits = 2 + unit - needed;
-        return bits <= 0 ? 0 : bits > 51 * most_digits ? most_digits : (bits + 50) / 51;
+        return bits <= 0 ? 0 : bits > 51 * most ? most : (bits + 50) / 51;
     }
     MDQR_FN double last_unit() const { return power_of_two(2 - 51 * last); }
 
@@ -137,7 +144,8 @@ template <class T, class Team> struct fixed_sum {
     typename Team::template array<double> value,
         minus; // nearly the sum in its unit; the last correction, with the other sign
     int groups;
-    int power = 0, last = 1; // the last word in use
+    int power = 0, last = 1;          // the last word in use
+    int most = last_word(few_digits); // and the last that may be
 
     MDQR_FN void take(small_memory& memory, int rows) {
         groups = padded(rows) / L;
@@ -156,7 +164,7 @@ template <class T, class Team> struct fixed_sum {
     MDQR_METHOD bool add(const Team& team, const double* y, int t, int unit, int size) {
         const T up = broadcast<T>(two_power(t)), down = broadcast<T>(two_power(unit - 50 - power));
         const int wanted = word_group<T>::last_of(power - unit);
-        last = wanted < last ? last : wanted < word_capacity ? wanted : word_capacity - 1;
+        last = wanted < last ? last : wanted < most ? wanted : most;
         team.each(groups, [&](int g) {
             const T x = rounded_correction(one_prod(load<T>(y + g * L), up), size);
             store(minus + g * L, -x);
@@ -195,10 +203,10 @@ struct small_solution {
         const double r = below == 0.0 ? 0.0 : from_bits(bits(infinity()) - bits(below));
         return r > least ? r : least;
     }
-    // Whether errors are below 2^-8 eps of their components.
+    // Whether errors are so much smaller than their components.
     template <class Team>
     MDQR_FN bool suffice(const Team& team, const double* error, const double* v, int limbs) const {
-        const double eps = two_power(-find_eps_bits(limbs) - 8);
+        const double eps = two_power(-proven_bits(limbs));
         return team.largest(n, [&](int i) {
             return error[i] <= one_prod(eps, magnitude(v, i)) ? 0.0 : 1.0;
         }) == 0.0;

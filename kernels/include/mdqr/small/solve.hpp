@@ -111,9 +111,11 @@ private:
         multiply_columns<false, T>(team, x, stride, t1, n, nullptr, dx);
         const int growth = bound_exponent(largest_of(team, dx, n)) + 1;
         solution.power = exponent_b + (growth > 0 ? growth : 0);
-        residual.needed = exponent_of(shape.smallest(team, dx)) + exponent_b -
-                          find_eps_bits(limbs) - 16 - ceil_log2(n + 2) -
-                          bound_exponent(largest_of(team, inverse_rows, n)) - 51 * extra;
+        residual.most = digits_for(limbs);
+        solution.most = last_word(residual.most);
+        residual.needed = exponent_of(shape.smallest(team, dx)) + exponent_b - proven_bits(limbs) -
+                          8 - ceil_log2(n + 2) - bound_exponent(largest_of(team, inverse_rows, n)) -
+                          51 * extra;
         residual.set(team, b, c, row_powers, solution.power);
         digits.build<T, false>(team, a, row_powers, column_powers, residual.last, t1);
     }
@@ -121,7 +123,9 @@ private:
     // Bounds of the error after x += dx, rounded by at most `grid`, in the unit of x.
     MDQR_METHOD bool prove(double grid, int limbs) {
         multiply_columns<true, T>(team, x, stride, residual.value, n, nullptr, t1);
-        const double tiny = largest_of(team, residual.value, n) == 0.0 ? 0.0 : 0x1p-1000;
+        const bool is_exact = largest_of(team, residual.value, n) == 0.0 && residual.lost == 0.0;
+        // What products lose to underflow, that with the unit at last.
+        const double tiny = is_exact ? 0.0 : 0x1p-1000;
         team.each(n, [&](int i) {
             t1[i] = one_sum(one_sum(one_prod((n + 8) * unit_roundoff, t1[i]), tiny),
                             one_prod(inverse_rows[i], residual.lost));
@@ -131,7 +135,7 @@ private:
         const double unit = two_power(residual.power - solution.power);
         team.each(n, [&](int i) {
             const double e = one_sum(one_sum(t1[i], one_prod(contraction[i], largest)), grid);
-            error[i] = one_prod(one_prod(e, outward), unit);
+            error[i] = one_sum(one_prod(one_prod(e, outward), unit), one_prod(tiny, 0x1p-22));
         });
         return shape.suffice(team, error, approximate, limbs);
     }
@@ -160,8 +164,8 @@ private:
             if (t < (step > 1 ? 2 : 0))
                 return diverging;
             const double next = one_prod(one_prod(one_sum(most, 0x1p-50), largest), unit);
-            const bool is_near = next <= one_prod(shape.smallest(team, approximate),
-                                                  two_power(-find_eps_bits(limbs) - 8));
+            const bool is_near =
+                next <= one_prod(shape.smallest(team, approximate), two_power(-proven_bits(limbs)));
             const bool is_last = is_near && prove(two_power(-t - 51), limbs);
             if (!solution.add(team, dx, t, residual.power - t, is_last ? 50 : bits))
                 return unproven;

@@ -14,10 +14,22 @@
 
 MDQR_BEGIN
 
-inline constexpr int most_digits = 14;
-// Words of a number in memory: those of most_digits digits, word 0, and one for the last lower
-// half.
-inline constexpr int word_capacity = 16;
+// A matrix, a right-hand side and a solution of up to 11 limbs have 14 digits at most, others 20,
+// the last whose weights are normal numbers. A GPU, which keeps them in registers, has one module
+// for each.
+#if !defined(MDQR_MOST_DIGITS)
+#define MDQR_MOST_DIGITS 20
+#endif
+inline constexpr int few_digits = 14, most_digits = MDQR_MOST_DIGITS;
+static_assert(few_digits <= most_digits && most_digits <= 20);
+MDQR_FN constexpr int digits_for(int limbs) {
+    return most_digits == few_digits || limbs <= 11 ? few_digits : most_digits;
+}
+// The last word: word 0, those of all digits, and one for the last lower half if its weight is a
+// normal number.
+MDQR_FN constexpr int last_word(int digits) { return digits < 20 ? digits + 1 : 20; }
+// Words of a number in memory.
+inline constexpr int word_capacity = last_word(most_digits) + 1;
 
 template <class T> inline constexpr int side_by_side = lanes<T> == 1 ? 8 : lanes<T>;
 // Where group g of lanes begins, with `count` numbers in each lane.
@@ -225,7 +237,7 @@ MDQR_CALL void add_products(const double* a, int stride, const double* x, int co
     });
 }
 
-inline constexpr int digits_at_once = keeps_loops ? 2 : most_digits;
+inline constexpr int digits_at_once = keeps_loops ? 2 : few_digits;
 template <int K, class T, class Share>
 MDQR_FN void add_few_products(int digits, bool tail, const double* a, int stride, const double* x,
                               int count, double* word, Share share) {
@@ -244,10 +256,13 @@ template <class T, class Share>
 MDQR_FN void add_products_of(int digits, bool tail, const double* a, int stride, const double* x,
                              int count, double* word, Share share) {
     constexpr int K = digits_at_once, S = side_by_side<T>;
-    if constexpr (K < most_digits)
-        for (; digits > K; digits -= K, a += K * S, word += K * S)
-            add_products<K, true, T>(a, stride, x, count, word, share);
-    add_few_products<1, T>(digits, tail, a, stride, x, count, word, share);
+    if constexpr (K == most_digits)
+        return add_few_products<1, T>(digits, tail, a, stride, x, count, word, share);
+    const int parts = (digits + K - 1) / K,
+              each = parts > 1 ? (digits + parts - 1) / parts : digits;
+    for (; digits > 0; digits -= each, a += each * S, word += each * S)
+        add_few_products<1, T>(digits < each ? digits : each, tail || digits > each, a, stride, x,
+                               count, word, share);
 }
 
 MDQR_END

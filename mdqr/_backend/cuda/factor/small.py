@@ -20,10 +20,10 @@ from mdqr._backend.cuda.runtime.replay import planned
 from mdqr._backend.small_systems import MOST_COLUMNS, SmallSolution
 from mdqr._limbs.planes import Block, Kind
 
-# One module serves all limb counts and both fields.
+# Two modules serve all limb counts and both fields: of up to so many limbs, and of more. As in
+# mdqr/small/words.hpp, as are these digits.
 _KIND = Kind(1, False)
-# As in mdqr/small/words.hpp.
-_MOST_DIGITS, _WORDS = 14, 16
+_FEW_LIMBS, _FEW_DIGITS, _MOST_DIGITS = 11, 14, 20
 _WARP = 32
 # Of the real form: up to so many a warp is enough, or even where a system has a multiprocessor for
 # itself; more take the threads of `most_small_threads`, of square systems of more than the last
@@ -55,15 +55,21 @@ def _padded(count: int) -> int:
     return 8 * divided(count, 8)
 
 
-def _solve_sizes(n: int) -> tuple[int, int]:
+def _sums(digits: int, rows: int) -> int:
+    """Return the words of the residuals and the sum of so many rows."""
+    # Word 0, one for each digit, and one for the last lower half, but not a 21st.
+    capacity = min(digits + 2, 21)
+    return (2 * capacity + 5) * rows
+
+
+def _solve_sizes(n: int, digits: int) -> tuple[int, int]:
     """Return the words of `small_solve`, and those of its digits."""
     rows = _padded(n)
     square = _padded(n * (rows + 1))
-    sums = (2 * _WORDS + 5) * rows
-    return square + 10 * rows + _padded(rows // 2) + sums, n * rows * _MOST_DIGITS
+    return square + 10 * rows + _padded(rows // 2) + _sums(digits, rows), n * rows * digits
 
 
-def _lstsq_sizes(m: int, n: int, *, transposes: bool) -> tuple[int, int]:
+def _lstsq_sizes(m: int, n: int, digits: int, *, transposes: bool) -> tuple[int, int]:
     """Return the words of `small_lstsq`, and those of its digits."""
     rows, columns = _padded(m), _padded(n)
     width = n if transposes else columns
@@ -71,22 +77,24 @@ def _lstsq_sizes(m: int, n: int, *, transposes: bool) -> tuple[int, int]:
     if transposes:
         inverses += _padded(m * (columns + 1)) + _padded(n * (columns + 1))
     factors = _padded(n * (rows + 1)) + _padded(n * (columns + 1))
-    sums = (2 * _WORDS + 5) * (rows + columns)
+    sums = _sums(digits, rows + columns)
     vectors = 3 * max(rows, columns) + 8 * columns + rows
-    return inverses + vectors + max(factors, sums), (n * rows + m * columns) * _MOST_DIGITS
+    return inverses + vectors + max(factors, sums), (n * rows + m * columns) * digits
 
 
 @lru_cache(maxsize=1024)
-def plan(name: str, rows: int, columns: int, device: Device, *, few: bool) -> Plan:
+def plan(name: str, rows: int, columns: int, device: Device, *, few: bool, limbs: int = 1) -> Plan:
     """Return the launch for systems with so many rows and columns of the real form.
 
-    `few` tells that each has a multiprocessor for itself.
+    `few` tells that each has a multiprocessor for itself, `limbs` is of the solutions.
     """
+    most_digits = _FEW_DIGITS if limbs <= _FEW_LIMBS else _MOST_DIGITS
+    defines = () if limbs <= _FEW_LIMBS else (f"MDQR_MOST_DIGITS={_MOST_DIGITS}",)
 
     def sizes(transposes: bool) -> tuple[int, int]:
         if name == "solve":
-            return _solve_sizes(columns)
-        return _lstsq_sizes(rows, columns, transposes=transposes)
+            return _solve_sizes(columns, most_digits)
+        return _lstsq_sizes(rows, columns, most_digits, transposes=transposes)
 
     one_warp = rows <= (_ROWS_OF_FEW if few else _ROWS_OF_A_WARP)
     threads = _WARP if one_warp else _MOST_THREADS
@@ -95,10 +103,11 @@ def plan(name: str, rows: int, columns: int, device: Device, *, few: bool) -> Pl
     fitting = device.shared_together // (8 * words + _RESERVED)
     if name == "solve" and rows > _ROWS_OF_WARPS and fitting:
         threads = _WIDE_THREADS // (1 if few else min(fitting, _LEAST_TOGETHER))
-        return Plan(threads, 8 * words, digits, _WIDE_THREADS // threads, ("MDQR_WIDE",))
+        wide = ("MDQR_WIDE", *defines)
+        return Plan(threads, 8 * words, digits, _WIDE_THREADS // threads, wide)
     if fitting < _LEAST_TOGETHER:
-        return Plan(threads, 0, sum(sizes(transposes=True)), together, ("MDQR_GLOBAL",))
-    return Plan(threads, 8 * words, digits, min(together, fitting))
+        return Plan(threads, 0, sum(sizes(transposes=True)), together, ("MDQR_GLOBAL", *defines))
+    return Plan(threads, 8 * words, digits, min(together, fitting), defines)
 
 
 class SmallSystems(KernelCalls):
@@ -130,20 +139,20 @@ class SmallSystems(KernelCalls):
         results = [found.error, found.condition, found.steps, found.status]
 
         def launch(kernels: Kernels) -> None:
-            _launch(kernels, name, views, results, is_complex)
+            _launch(kernels, name, views, results, kind)
 
         planned(self.kernels, ("small", name, kind), [*views, *results], launch)
         return unfolded(found, batch, kind)
 
 
 def _launch(
-    kernels: Kernels, name: str, views: list[Block], results: list[Block], is_complex: bool
+    kernels: Kernels, name: str, views: list[Block], results: list[Block], kind: Kind
 ) -> None:
     """Solve for x, residuals, a and b; `results` are the errors and what is known of items."""
     x, _, a, b = views
-    (items, m, n), parts, device = a.shape[-3:], 1 + is_complex, kernels.device
-    few = items <= device.multiprocessors
-    steps = plan(name, parts * m, parts * n, device, few=few)
+    (items, m, n), (limbs, is_complex), device = a.shape[-3:], kind, kernels.device
+    parts, few = 1 + is_complex, items <= device.multiprocessors
+    steps = plan(name, parts * m, parts * n, device, few=few, limbs=limbs)
     blocks = min(items, device.multiprocessors * steps.together, _MOST_WORDS // steps.words)
     _memory, address = kernels.scratch(blocks * steps.words)
     kernels.launch(
