@@ -50,8 +50,12 @@ template <class T, int N> MDQR_FN T product_size(const cmd<T, N>& x, const cmd<T
 template <class T, int N> MDQR_FN cmd<T, N> mul(const cmd<T, N>& x, const cmd<T, N>& y) {
     cmd<T, N> r{add_in_range(mul_in_range(x.re, y.re), neg(mul_in_range(x.im, y.im))),
                 add_in_range(mul_in_range(x.re, y.im), mul_in_range(x.im, y.re))};
+    mask_t<T> is_apart = !(product_size(x, y) < broadcast<T>(0x1p1019));
+    if constexpr (by_digits<N>)
+        is_apart = is_apart | hides_exponent(x.re.limb[0]) | hides_exponent(x.im.limb[0]) |
+                   hides_exponent(y.re.limb[0]) | hides_exponent(y.im.limb[0]);
     fix_up(
-        !(product_size(x, y) < broadcast<T>(0x1p1019)), r,
+        is_apart, r,
         [](const cmd<double, N>& a, const cmd<double, N>& b) { return mul_slow(a, b); }, x, y);
     return r;
 }
