@@ -7,6 +7,7 @@ fewer digits, so one table serves every limb count.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -15,9 +16,11 @@ import mpmath
 from mpmath import mpf
 
 BITS = 24  # of a digit
-DIGITS = 22  # of a row; octo-double works with 21 and a guard
-TWO_OVER_PI_DIGITS = 94  # (1024 + 53 * 8 + guard bits) of any argument, see reduction.hpp
-STIRLING_FROM = 128  # as in gamma.hpp: an octo-double takes 56 terms there
+DIGITS = 39  # of a row; hexa-double works with 38 and a guard
+TWO_OVER_PI_DIGITS = 130  # (1024 + 53 * 16 + guard bits) of any argument, see reduction.hpp
+STIRLING_FROM = 128  # as in gamma.hpp: a hexa-double takes 160 terms there
+# Terms that are summed before a product: sums of their factors times digits are exact.
+BLOCKS = {"exp": 6, "sin": 4, "cos": 4, "log": 6, "atan": 5}
 ERFC_STEPS, ERFC_ROWS = 16, 438  # as in erf.hpp: erfc(27.3) underflows
 TARGET = Path(__file__).parent / "include" / "mdqr" / "elementary" / "constants.hpp"
 
@@ -27,7 +30,7 @@ HEAD = """// Written by kernels/generate_constants.py; do not edit.
 #include "mdqr/config.hpp"
 
 // clang-format off
-MDQR_BEGIN
+namespace mdqr { // one copy for all CPU levels
 
 inline constexpr int row_digits = %d;
 """
@@ -71,18 +74,48 @@ def scaled_erfc(x: mpf) -> mpf:
         return mpmath.erfc(x) * mpmath.exp(x * x)
 
 
+# The coefficients of these are 1 / d(k).
+DENOMINATORS: dict[str, Callable[[int], int]] = {
+    "exp": lambda k: math.factorial(k + 1),
+    "sin": lambda k: math.factorial(2 * k + 1),
+    "cos": lambda k: math.factorial(2 * k),
+    "log": lambda k: k + 1,
+    "atan": lambda k: 2 * k + 1,
+}
+
+
 def series() -> dict[str, tuple[Callable[[int], mpf], int]]:
-    """Return the coefficients of each power series, and how many an octo-double takes."""
-    gamma = gamma_coefficients(110)
+    """Return the coefficients of each power series, and how many a hexa-double takes."""
+    gamma = gamma_coefficients(180)
     return {
-        "exp": (lambda k: 1 / mpmath.factorial(k + 1), 31),
-        "sin": (lambda k: 1 / mpmath.factorial(2 * k + 1), 24),
-        "cos": (lambda k: 1 / mpmath.factorial(2 * k), 24),
-        "log": (lambda k: mpf(1) / (k + 1), 29),
-        "atan": (lambda k: mpf(1) / (2 * k + 1), 36),
-        "gamma": (lambda k: gamma[k + 1], 107),
-        "stirling": (stirling, 57),
+        **{
+            name: (lambda k, d=DENOMINATORS[name]: 1 / mpf(d(k)), count)
+            for name, count in {"exp": 53, "sin": 39, "cos": 39, "log": 51, "atan": 65}.items()
+        },
+        "gamma": (lambda k: gamma[k + 1], 174),
+        "stirling": (stirling, 161),
     }
+
+
+def blocks(name: str, terms: int) -> str:
+    """Return the tables of ``c[k + j] = row * factor[j]``, j = 1, 2, ..., for blocks of a series.
+
+    A factor is an integer, and a row the same for all terms of a block but the first.
+    """
+    size, rows, factors = BLOCKS[name], [], []
+    for k in range(0, terms, size):
+        denominators = [DENOMINATORS[name](k + j) for j in range(1, size)]
+        common = math.lcm(*denominators)
+        rows.append(1 / mpf(common))
+        factors.append([common // d for d in denominators])
+        assert sum(factors[-1]) < 2**29
+    zeros = ", ".join(str(zero_bits([row])) for row in rows)
+    return (
+        f"inline constexpr int {name}_block = {size};\n"
+        f"MDQR_TABLE int {name}_block_zero_bits[] = {{{zeros}}};\n"
+        + array(f"{name}_block_factors", factors)
+        + array(f"{name}_block_series", map(digits, rows))
+    )
 
 
 def tables() -> dict[str, list[mpf]]:
@@ -123,13 +156,15 @@ def source() -> str:
     for name, (coefficient, count) in series().items():
         values = [coefficient(k) for k in range(count)]
         zeros = ", ".join(str(zero_bits(values[k:])) for k in range(count))
-        parts.append(f"inline constexpr int {name}_zero_bits[] = {{{zeros}}};\n")
+        parts.append(f"MDQR_TABLE int {name}_zero_bits[] = {{{zeros}}};\n")
         parts.append(array(f"{name}_series", map(digits, values)))
+        if name in BLOCKS:
+            parts.append(blocks(name, count))
     for name, values in tables().items():
         parts.append(array(f"{name}_table", map(digits, values)))
     two_over_pi = digits(2 / mpmath.pi, TWO_OVER_PI_DIGITS)
     parts.append(array("two_over_pi_table", [two_over_pi]))
-    parts.append("MDQR_END\n// clang-format on\n")
+    parts.append("} // namespace mdqr\n// clang-format on\n")
     return "\n".join(parts)
 
 

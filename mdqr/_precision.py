@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _GUARD_BITS = 64
 # The most limbs that elementary functions have kernels for, `find_last_digit` of
-# kernels/include/mdqr/elementary/fixed.hpp, and paths of homotopies.
-MOST_OF_FUNCTIONS = 8
+# kernels/include/mdqr/elementary/fixed.hpp, and those that paths of homotopies have.
+MOST_OF_FUNCTIONS, MOST_OF_PATHS = 16, 8
 
 # As checkers of types know them; other text is converted by ``Precision(text)``.
 PrecisionName: TypeAlias = Literal["d", "dd", "qd", "od", "hd"]
@@ -315,6 +315,11 @@ def precision_for_digits(digits: float) -> Precision:
 def precisions_with_functions() -> list[Precision]:
     """Return the precisions that have elementary functions, the lowest first."""
     return [precision for precision in PRECISIONS if precision.limbs <= MOST_OF_FUNCTIONS]
+
+
+def precisions_with_paths() -> list[Precision]:
+    """Return the precisions that paths of homotopies are followed in, the lowest first."""
+    return [precision for precision in PRECISIONS if precision.limbs <= MOST_OF_PATHS]
 
 
 def next_with_functions(precision: Precision) -> Precision:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from mdqr._cli import main
-from mdqr._precision import MOST_OF_FUNCTIONS, PRECISIONS, Precision
+from mdqr._precision import PRECISIONS, Precision
 
 # Arrays of 128 values (support/elementwise_cases.py): at least 2,000 in every run, padding aside.
 settings.register_profile(
@@ -49,7 +49,7 @@ def pytest_collection_finish():
 
 
 # The precisions of which a usual run has one test in so many.
-_SAMPLED, _ONE_IN = [p for p in PRECISIONS if p.limbs > MOST_OF_FUNCTIONS], 40
+_SAMPLED, _ONE_IN = [p for p in PRECISIONS if p.limbs > 8], 40
 
 
 def pytest_itemcollected(item):
@@ -79,18 +79,6 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "kernel_folder" in item.fixturenames:
             item.add_marker("kernels")
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item):
-    """Leave out hexa-double where tests of elementary functions have it refused."""
-    try:
-        return (yield)
-    except TypeError as error:
-        refused = "which has no elementary functions" in str(error)
-        if refused and item.get_closest_marker("functions"):
-            pytest.skip("hexa-double has no elementary functions")
-        raise
 
 
 # Session scope, since Hypothesis runs many examples in one call of a test.

@@ -1,5 +1,6 @@
 """The precisions that all groups measure; hexa-double has a group of its own, `hexa`."""
 
-from mdqr._precision import precisions_with_functions
+from mdqr._precision import PRECISIONS as ALL
+from mdqr._precision import hd
 
-PRECISIONS = tuple(precisions_with_functions())
+PRECISIONS = ALL[: ALL.index(hd)]

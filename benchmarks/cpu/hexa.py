@@ -6,7 +6,7 @@ OMP_NUM_THREADS=1 is set: those that wait count, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from statistics import median
 from typing import Any
@@ -109,10 +109,38 @@ def factors(options: Options) -> Iterator[Row]:
         yield from rows("factors", "qr with Q", hd, f"{n}", seconds(found, LARGE), 1e3, "ms")
 
 
+# What python-flint and mpmath call them, if not the same.
+NAMES = {"arctan": "atan"}
+
+
+@on_one_thread
+def functions(options: Options) -> Iterator[Row]:
+    """Elementary functions of numbers from 1 to 2, a number."""
+    count = 200 if options.quick else 100_000
+    x = mdqr.random.uniform(count, low=1, high=2, precision=hd, rng=5)
+    few = 200 if options.quick else 2_000
+    balls = [] if flint is None else arbs(x[:few, None]).entries()
+    numbers = mpmath_matrix(x[:few, None])
+    for name in ("exp", "log", "sin", "arctan", "gamma"):
+        theirs = NAMES.get(name, name)
+        calls: dict[str, Call] = {"mdqr": partial(getattr(mdqr, name), x)}
+        if flint is not None:
+            calls["python-flint"] = partial(each, getattr(flint.arb, theirs), balls)
+        calls["mpmath"] = partial(each, getattr(mpmath, theirs), numbers)
+        found = seconds(calls, LARGE)
+        a_number = {who: t / (count if who == "mdqr" else few) for who, t in found.items()}
+        yield from rows("functions", name, hd, f"{count}", a_number, 1e6, "us")
+
+
+def each(function: Callable[[Any], Any], values: Iterable[Any]) -> list[Any]:
+    """Apply a function to one number after the other."""
+    return [function(value) for value in values]
+
+
 BENCHMARKS = {
     "hexa": Benchmark(
         "hexa",
         "Hexa-double on one core",
-        {"products": products, "systems": systems, "factors": factors},
+        {"products": products, "systems": systems, "factors": factors, "functions": functions},
     )
 }

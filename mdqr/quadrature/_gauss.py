@@ -91,8 +91,7 @@ def gauss(
     them, in each precision up to one above the result's. Residuals bound the distance to the
     exact eigenvalues, also the errors of rounding coefficients. Thus d to od have all digits unless
     weights are tiny relative to their sum; hd loses the digits of about n times the largest node.
-    Integrals of weights are found in exact integers, so that hd, which has no gamma function, takes
-    any parameters. The cost is about ``100 n**2`` operations.
+    Integrals of weights are found in exact integers. The cost is about ``100 n**2`` operations.
 
     Examples
     --------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from mdqr import series
-from mdqr._precision import PRECISIONS, precisions_with_functions
+from mdqr._precision import PRECISIONS, precisions_with_paths
 
 from .draws import Draw
 from .problems import Problem
@@ -18,7 +18,7 @@ def close_solutions(seed, index):
     Two or three r_i are 1e-2 to 1e-60 apart, or the same.
     """
     r = Draw(f"close_solutions/{seed}/{index}")
-    precision = r.choice(precisions_with_functions()[1:])
+    precision = r.choice(precisions_with_paths()[1:])
     roots = _roots(r)
     squares = r.chance(0.4)
     slope, constant = r.randint(1, 3), r.randint(1, 5)

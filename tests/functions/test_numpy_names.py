@@ -73,7 +73,6 @@ def test_complex_values_are_in_lexicographic_order():
     assert complex(mdqr.nanmin(z)) == 1 - 3j
 
 
-@pytest.mark.functions
 def test_angles(multiple):
     with mpmath.workdps(300):
         for x in ("33.3", "-720", "1e-300"):
@@ -94,7 +93,6 @@ def test_angles(multiple):
         mdqr.deg2rad(z)
 
 
-@pytest.mark.functions
 def test_logarithmic_spacing(multiple):
     with mpmath.workdps(300):
         got = mdqr.logspace("-0.3", 2, 7, base=3, precision=multiple)

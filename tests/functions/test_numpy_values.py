@@ -10,10 +10,10 @@ import pytest
 from array_cases import exact, full_width, same_bits
 
 import mdqr
-from mdqr._precision import PRECISIONS, precisions_with_functions
+from mdqr._precision import PRECISIONS
 
-HIGHEST = precisions_with_functions()[-1]
-BITS = PRECISIONS[-1].bits + 276
+HIGHEST = PRECISIONS[-1]
+BITS = HIGHEST.bits + 276
 
 
 def to_mpf(x):
@@ -47,7 +47,6 @@ def spread(rng, precision, count=40, powers=(-12, 3)):
     return mdqr.ldexp(x, rng.integers(*powers, count))
 
 
-@pytest.mark.functions
 def test_sinc(multiple, rng):
     x = spread(rng, multiple)
     with mpmath.workprec(BITS):
@@ -62,7 +61,6 @@ def test_sinc(multiple, rng):
 
 
 @pytest.mark.parametrize("powers", [(-40, -3), (-3, 6), (7, 9)])
-@pytest.mark.functions
 def test_bessel(precision, rng, powers):
     x = spread(rng, precision, 12, powers)
     with mpmath.workprec(BITS):
@@ -89,7 +87,6 @@ def test_bessel_at_the_ends(precision):
 
 
 @pytest.mark.parametrize("name", ["bartlett", "blackman", "hamming", "hanning"])
-@pytest.mark.functions
 def test_windows(precision, name):
     formulas = {
         "bartlett": lambda t: 1 - abs(2 * t - 1),
@@ -110,7 +107,6 @@ def test_windows(precision, name):
         assert same_bits(found, found[::-1].copy())
 
 
-@pytest.mark.functions
 def test_kaiser_windows(precision):
     with mpmath.workprec(BITS):
         beta = mpmath.mpf(17) / 2
@@ -124,7 +120,6 @@ def test_kaiser_windows(precision):
         judge(found, wanted, [factor * precision.eps * v for v in wanted])
 
 
-@pytest.mark.functions
 def test_sums_of_powers_of_two(precision, rng):
     x = spread(rng, precision, 40, (-4, 5))
     y = x + spread(rng, precision, 40, (-4, 7))

@@ -10,7 +10,7 @@ import pytest
 from compilers import device_compiler, host_compiler, needs_device_compiler
 
 from mdqr._backend.sources import kernels_folder
-from mdqr._precision import MOST_OF_FUNCTIONS, PRECISIONS
+from mdqr._precision import PRECISIONS
 
 INCLUDE = kernels_folder() / "include"
 HEADERS = sorted(path.relative_to(INCLUDE).as_posix() for path in INCLUDE.rglob("*.hpp"))
@@ -68,5 +68,5 @@ def test_operations_compile_for_sm_90_without_spills(precision, tmp_path):
     assert kernels == set(re.findall(r"entry function '(\w+)'", log))
     assert len(re.findall(r"Used \d+ registers", log)) >= len(kernels)
     # Products, quotients and roots by digits keep three arrays of them.
-    most = 0 if precision.limbs <= MOST_OF_FUNCTIONS else 512
+    most = 0 if precision.limbs <= 8 else 512
     assert max(map(int, re.findall(r"(\d+) bytes spill", log))) <= most

@@ -201,7 +201,7 @@ def refusal(source):
 @pytest.mark.parametrize(
     ("header", "use", "most", "message"),
     [
-        ("elementary/fixed", "mdqr::last_digit<{n}>", 8, "constants.hpp has too few digits"),
+        ("elementary/fixed", "mdqr::last_digit<{n}>", 16, "constants.hpp has too few digits"),
         ("number/md", "mdqr::small_exponent<{n}>", 16, "the last of so many limbs"),
         (
             "digits",

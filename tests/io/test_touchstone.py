@@ -43,7 +43,6 @@ def test_three_ports_wrap_their_lines():
     assert read("# GHz S MA R 50\n", 4).parameters.shape == (0, 4, 4)
 
 
-@pytest.mark.functions
 @pytest.mark.parametrize("form", ["MA", "DB"])
 def test_polar_numbers(form, multiple, rng):
     sizes, angles = rng.uniform(-40, 2, 30), rng.uniform(-360, 360, 30)

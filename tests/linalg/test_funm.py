@@ -52,7 +52,7 @@ def matrices(precision, dtype):
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [
-        pytest.param("exp", float, marks=pytest.mark.functions),
+        pytest.param("exp", float),
         ("cubic", complex),
         ("quotient", float),
     ],
@@ -83,7 +83,6 @@ def test_taylor_series_in_hexa_double_keep_their_last_terms():
     assert info.error_bound.max() <= 1e3 * mdqr.hd.eps
 
 
-@pytest.mark.functions
 def test_estimates_are_near_the_errors(multiple, monkeypatch):
     flint.ctx.prec = BITS
     a = mdqr.random.normal((5, 5), precision=multiple, rng=1)
@@ -103,7 +102,6 @@ def test_estimates_are_near_the_errors(multiple, monkeypatch):
     assert (info.error_bound <= (3 if multiple != mdqr.od else 2**10) * error.max()).all()
 
 
-@pytest.mark.functions
 def test_errors_of_the_data(precision):
     a = mdqr.random.normal((4, 4), precision=precision, rng=2)
     x, info = linalg.funm(a, np.exp, return_info=True, data_error={"a_rtol": 1e-9})

@@ -81,7 +81,6 @@ def test_bases_of_ranges(multiple, field):
     assert float(linalg.norm(rest)) <= 200 * 5 * eps * float(linalg.norm(a))
 
 
-@pytest.mark.functions
 def test_angles_of_all_sizes(multiple):
     """Subspaces with known angles, in general position."""
     wanted = ["1e-25", "1e-3", "0.7", "1.5"]

@@ -29,6 +29,7 @@ from mdqr._backend.cuda.factor import panel
 from mdqr._backend.cuda.products import matvec
 from mdqr._backend.host import window
 from mdqr._functions import special
+from mdqr._functions.elementary import check_functions
 from mdqr._limbs.exact import sum_of_units
 from mdqr._limbs.planes import Kind
 from mdqr._precision import MOST_OF_FUNCTIONS, Precision, eps_bits, next_with_functions
@@ -119,13 +120,18 @@ def test_kernels_say_which_limb_counts_they_have(another):
 
 
 def test_elementary_functions_say_which_precision_has_them(another):
-    x, missing = mdqr.ones(3, precision=another), another.limbs > MOST_OF_FUNCTIONS
-    kind, text = (TypeError, r"x.astype\(mdqr.od\)") if missing else (ValueError, "kernels exist")
     calls = (mdqr.exp, mdqr.cbrt, lambda x: mdqr.arctan2(x, 1), lambda x: x**0.5, mdqr.angle)
+    x = mdqr.ones(3, precision=another)
     for call in calls:
         for value in (x, x[0]):
-            with pytest.raises(kind, match=text):
+            with pytest.raises(ValueError, match="kernels exist"):
                 call(value)
+
+
+def test_precisions_of_more_limbs_have_no_elementary_functions():
+    more = Precision._make("xd", MOST_OF_FUNCTIONS + 1)
+    with pytest.raises(TypeError, match=r"exp is not for xd, .*; take x.astype\(mdqr.hd\)"):
+        check_functions("exp", more)
 
 
 def test_the_next_precision_is_that_of_the_registry(another):
@@ -142,13 +148,13 @@ def test_the_next_precision_is_that_of_the_registry(another):
 
 
 def test_guards_of_functions_are_precisions_that_have_them(another):
-    """Results in od are not to depend on functions of more limbs, which there are none of."""
     for precision in _precision.PRECISIONS:
         found = next_with_functions(precision)
         assert found in (precision, precision.next)
         assert found is precision or found.limbs <= MOST_OF_FUNCTIONS
     assert next_with_functions(mdqr.qd).limbs in (5, 8)
-    assert next_with_functions(mdqr.od) is mdqr.od
+    assert next_with_functions(mdqr.od).limbs in (11, 16)
+    assert next_with_functions(mdqr.hd) is mdqr.hd
 
 
 def test_digits_and_slices_hold_a_result(another):

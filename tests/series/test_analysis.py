@@ -106,8 +106,8 @@ def test_poles_and_zeros_have_radii():
 @pytest.mark.parametrize(
     ("function", "degrees", "order", "error"),
     [
-        pytest.param(lambda t: t.cos(), (1, 1), 2, Fraction(-1, 2), marks=pytest.mark.functions),
-        pytest.param(lambda t: t.cos(), (3, 3), 6, Fraction(1, 480), marks=pytest.mark.functions),
+        pytest.param(lambda t: t.cos(), (1, 1), 2, Fraction(-1, 2)),
+        pytest.param(lambda t: t.cos(), (3, 3), 6, Fraction(1, 480)),
         (lambda t: (1 + t * t).sqrt(), (2, 2), 6, Fraction(1, 32)),
         (lambda t: t**3, (2, 2), 3, 1),
         (lambda t: 1 / (1 + t**4), (2, 3), 4, -1),
@@ -121,7 +121,6 @@ def test_errors_of_even_and_odd_series(multiple, function, degrees, order, error
     assert float(found.error) == pytest.approx(float(error), rel=1e-12, nan_ok=True)
 
 
-@pytest.mark.functions
 @pytest.mark.parametrize("power", [-30, -7, 1, 20])
 def test_approximants_in_any_unit(precision, power):
     """Degrees were dropped where rows are graded: the same limbs times powers of two."""

@@ -1,11 +1,7 @@
-"""Precisions without elementary functions, and operations that kinds of numbers do not have."""
+"""Operations that kinds of numbers do not have."""
 
 from mdqr._backend.protocol import ELEMENTARY_BINARY, ELEMENTARY_UNARY, REAL_ONLY
 from mdqr._precision import MOST_OF_FUNCTIONS
-
-
-def has_functions(precision):
-    return precision.limbs <= MOST_OF_FUNCTIONS
 
 
 def missing_operations(kind):

@@ -8,12 +8,11 @@ import pytest
 from panel_cases import column_errors, exact
 
 from mdqr._backend.host.backend import HostBackend
-from mdqr._precision import MOST_OF_FUNCTIONS
 
 
 def leave_out_long(backend, limbs):
     """Skip hexa-double on emulated threads, which take minutes; tests/gpu has it."""
-    if limbs > MOST_OF_FUNCTIONS and not isinstance(backend, HostBackend):
+    if limbs > 8 and not isinstance(backend, HostBackend):
         pytest.skip("minutes by emulation")
 
 

@@ -19,6 +19,10 @@ using core_exponential = exponential<lane, core_digits>;
 
 #if MDQR_LIMBS > 1
 MDQR_CORE core_wide add_merged(const core_wide&, const core_wide&);
+#endif
+#if MDQR_LIMBS >= 9 // by_digits
+MDQR_CORE core_wide mul_digits(const core_wide&, const core_wide&);
+#elif MDQR_LIMBS > 1
 MDQR_CORE core_wide mul_guarded(const core_wide&, const core_wide&);
 #endif
 MDQR_CORE core_fixed to_fixed<core_digits, 1>(const core_wide&);

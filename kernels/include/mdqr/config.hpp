@@ -45,8 +45,15 @@
 #define MDQR_TABLE inline constexpr
 #endif
 
-// Loops over digits have bounds known at compile time; unrolled, their arrays are registers.
-#if MDQR_DEVICE
+// Loops over digits have bounds known at compile time; unrolled, their arrays are registers. Of
+// many limbs they stay loops.
+#if defined(MDQR_LIMBS)
+#if MDQR_LIMBS > 9
+#define MDQR_UNROLL
+#endif
+#endif
+#if defined(MDQR_UNROLL)
+#elif MDQR_DEVICE
 #define MDQR_UNROLL _Pragma("unroll")
 #else
 #define MDQR_UNROLL _Pragma("GCC unroll 32")

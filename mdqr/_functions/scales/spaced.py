@@ -43,7 +43,7 @@ def logspace(
     Returns
     -------
     MDArray
-        Of shape ``(num, *shape)``, relative error at most ``2 * eps``; in octo-double,
+        Of shape ``(num, *shape)``, relative error at most ``2 * eps``; in hexa-double,
         which has no guard digits, ``(8 + 16 * abs(log(base)) * m) * eps``, where m is the
         largest modulus of `start` and `stop`.
 
@@ -51,8 +51,6 @@ def logspace(
     ------
     ValueError
         If `base` is not positive.
-    TypeError
-        In hexa-double, which has no powers.
 
     >>> mdqr.logspace(0, 3, 4, precision=mdqr.qd).to_numpy()
     array([   1.,   10.,  100., 1000.])
@@ -91,15 +89,13 @@ def geomspace(
     -------
     MDArray
         Of shape ``(num, *shape)``. The ends are exact; relative error at most ``2 * eps`` between
-        them, and in octo-double, which has no guard digits,
+        them, and in hexa-double, which has no guard digits,
         ``(16 + 16 * abs(log(stop / start))) * eps``.
 
     Raises
     ------
     ValueError
         If an end is zero, or real ends have two signs.
-    TypeError
-        In hexa-double, which has no logarithms.
 
     >>> mdqr.geomspace(1, 16, 5, precision=mdqr.qd).to_numpy()
     array([ 1.,  2.,  4.,  8., 16.])

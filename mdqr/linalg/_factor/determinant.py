@@ -15,7 +15,6 @@ from mdqr._errors import warn_of_precision
 from mdqr._functions.elementary import check_functions
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
-from mdqr._precision import MOST_OF_FUNCTIONS
 from mdqr._progress import Progress, Report, with_report
 from mdqr._typing import PrecisionLike
 from mdqr.linalg._factor.determinants.elimination import Scaled
@@ -166,7 +165,7 @@ def det(
         warn_of_precision(
             "linalg.det",
             "a determinant is below the smallest numbers that have all limbs, and loses digits; "
-            "slogdet has its logarithm, of at most od",
+            "slogdet has its logarithm",
             precision=inputs.precision,
             index=problem.place(small),
         )
@@ -308,8 +307,7 @@ def slogdet(
     problem = Problem("slogdet", a, precision, data_error, progress)
     check_functions("slogdet", problem.inputs.precision)
     found, field = problem.scaled, problem.inputs.is_complex
-    # Logarithms end at octo-double.
-    limbs = min(int(found.value.shape[field]), MOST_OF_FUNCTIONS)
+    limbs = int(found.value.shape[field])
     kind, backend = Kind(limbs, field), problem.backend
     problem.warn_of_digits()
     problem.report = None
@@ -384,5 +382,5 @@ def _logarithm(problem: Problem, modulus: Block, exponent: Block, kind: Kind) ->
 
 def _raise_overflow() -> NoReturn:
     raise np.linalg.LinAlgError(
-        "det: a determinant is beyond the largest double; slogdet has its logarithm, of at most od"
+        "det: a determinant is beyond the largest double; slogdet has its logarithm"
     )

@@ -10,13 +10,7 @@ from mdqr._array.array import MDArray
 from mdqr._core.promotion import precisions_in
 from mdqr._functions.creation import array
 from mdqr._limbs.device import check_device, device_of, is_cuda_array
-from mdqr._precision import (
-    MOST_OF_FUNCTIONS,
-    Precision,
-    as_precision,
-    dd,
-    precisions_with_functions,
-)
+from mdqr._precision import MOST_OF_PATHS, Precision, as_precision, dd, precisions_with_paths
 from mdqr._typing import PrecisionLike
 from mdqr.series._homotopy.problem import Problem
 from mdqr.series._systems.polynomial import Gaussian
@@ -29,8 +23,8 @@ def precision_given(given: PrecisionLike | None, system: System, target: Any) ->
         found = as_precision(given)
     else:
         found = max(system._precisions.union(precisions_in(target)), default=dd)
-    if found.limbs > MOST_OF_FUNCTIONS:
-        highest = precisions_with_functions()[-1]
+    if found.limbs > MOST_OF_PATHS:
+        highest = precisions_with_paths()[-1]
         raise ValueError(
             f"series.solve is for precisions up to {highest.name}; got {found.name}: take "
             f"precision=mdqr.{highest.name}, and more digits of simple solutions by newton_series"

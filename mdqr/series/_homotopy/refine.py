@@ -11,7 +11,7 @@ from mdqr._backend.path_calls import PathGoal
 from mdqr._errors import PrecisionWarning
 from mdqr._functions.creation import array
 from mdqr._functions.scales.exponents import ldexp
-from mdqr._precision import Precision, next_with_functions
+from mdqr._precision import Precision, precisions_with_paths
 from mdqr.linalg import LinAlgError, solve
 from mdqr.series._homotopy.homotopy import doubles, solved
 from mdqr.series._homotopy.problem import in_units, units_near
@@ -81,7 +81,7 @@ def separated(terms: Terms, x: np.ndarray | MDArray, precision: Precision) -> MD
     At first it halves the distance, at a solution of multiplicity m it takes a part of 1 / m; once
     it is smaller than that between solutions, it converges as usual.
     """
-    work = next_with_functions(precision)
+    work = min(precision.next, precisions_with_paths()[-1])
     # A homotopy that does not move: each call of the kernel corrects points twice.
     orders = [[value] for value in terms.coefficients]
     rows = merged(terms.equation, terms.exponents, orders, work)

@@ -28,7 +28,6 @@ PAIRS = {
 }
 
 
-@pytest.mark.functions
 @pytest.mark.parametrize("name", PAIRS)
 def test_functions_are_the_operators(name, precision):
     a = mdqr.array([1, "2.5", 3], precision=precision)

@@ -88,7 +88,6 @@ def test_the_constants_themselves(precision, name):
     assert repr(constant) == f"mdqr.{name}"
 
 
-@pytest.mark.functions
 def test_constants_beside_arrays_keep_all_digits(precision, dtype):
     x = mdqr.array(["0.1", "7"], precision=precision, dtype=dtype)
     two_pi = nearest(2 * flint.arb.pi(), precision)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -11,7 +10,6 @@ import fake_device
 import numpy as np
 import pytest
 from each_case import each_case
-from elementary_functions import has_functions
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -119,26 +117,12 @@ def converted(name, precision):
     ]
 
 
-def same_or_refused(function, name, precision):
-    """Arrays get the answers and the errors that other data get."""
-    try:
-        found = function(*CALLS[name], precision=precision.name)
-    except TypeError as error:
-        with pytest.raises(TypeError, match=re.escape(str(error))):
-            function(*converted(name, precision))
-    else:
-        same(found, function(*converted(name, precision)))
-
-
 @each_case("name", CALLS)
 def test_data_are_converted_as_by_array(name, precision):
     """Texts, fractions and decimal numbers, rounded once to the precision."""
     function = getattr(mdqr, name)
     parameter = option(function)
     assert (parameter.kind, parameter.default) == (parameter.KEYWORD_ONLY, None)
-    if not has_functions(precision):
-        same_or_refused(function, name, precision)
-        return
     found = function(*CALLS[name], precision=precision.name)
     same(found, function(*converted(name, precision)))
     with pytest.raises(TypeError, match=r"precision=mdqr\.qd|must be|needs"):

@@ -205,6 +205,17 @@ def test_zero_by_a_subnormal_is_zero(precision):
         assert mdqr.array_equal(zero / one_limb(np.array([divisor]), precision), zero)
 
 
+def test_subnormal_parts_by_huge_numbers(multiple, rng):
+    """A subnormal limb hides its exponent, where digits of many limbs begin."""
+    y = mdqr.random.uniform(20, low=1, high=2, precision=multiple, rng=rng) * 2.0**1022
+    tiny = one_limb(np.full(20, 2.0**-1062), multiple)
+    for x in (tiny, tiny * 1j):
+        product = x * (y + 0j)
+        part, zero = (product.imag, product.real) if x.is_complex else (product.real, product.imag)
+        assert_same_bits(part, y * 2.0**-1022 * 2.0**-40)
+        assert not zero.limbs.any()
+
+
 def test_whole_range(precision):
     """``2**k`` for every exponent: exact in every operation whose result is representable."""
     powers = np.ldexp(1.0, np.arange(-1074, 1024))

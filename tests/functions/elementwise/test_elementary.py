@@ -17,34 +17,15 @@ from benchmarks.common.elementary import (
     errors,
     place,
 )
-from mdqr._precision import PRECISIONS, precisions_with_functions
+from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays, assert_same_bits
 
 # Values of an array: 400 of each precision in every run, 50,000 in the long profile.
-pytestmark = pytest.mark.functions
-
 FEW, MANY = {"count": 40, "profile": "arrays"}, {"count": 250, "profile": "long"}
 
 BINARY = [name for name in FUNCTIONS if len(FUNCTIONS[name].regions[0]) == 2]
 REAL = [name for name in FUNCTIONS if name not in BINARY]
 COMPLEX = [name for name in REAL if FUNCTIONS[name].complex]
-
-
-WIDE = [p for p in PRECISIONS if p not in precisions_with_functions()]
-
-
-@pytest.fixture(scope="session", params=precisions_with_functions(), ids=str)
-def precision(request):
-    """The precisions that have elementary functions."""
-    return request.param
-
-
-@pytest.mark.parametrize("wide", WIDE, ids=str)
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_precisions_without_elementary_functions_say_so(wide, name):
-    x = [mdqr.ones(2, precision=wide)] * len(FUNCTIONS[name].regions[0])
-    with pytest.raises(TypeError, match=rf"{name} is not for {wide}, .* take x.astype\(mdqr.od\)"):
-        getattr(mdqr, name)(*x)
 
 
 def operands(draw, name, precision, count, dtype=float):

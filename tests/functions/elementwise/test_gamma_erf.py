@@ -16,8 +16,6 @@ import mdqr
 from benchmarks.common.elementary import errors
 from mdqr.testing import assert_same_bits
 
-pytestmark = pytest.mark.functions
-
 BOUND = 4  # eps: the contract
 POINTS = np.array(
     [

@@ -9,13 +9,9 @@ from array_cases import full_width, same_bits
 from each_case import each_case
 
 import mdqr
-from mdqr._precision import precisions_with_functions
-
-pytestmark = pytest.mark.functions
 
 
 @each_case("n", [0, 1, 2, 3, 7, 10, -1, -4, 2.0, np.int8(5), True, 1000, -(2**40)])
-@pytest.mark.parametrize("precision", precisions_with_functions(), ids=str)
 def test_integer_powers(n, precision, dtype, rng):
     a = full_width(rng, precision, 20, dtype)
     if abs(int(n)) > 10:

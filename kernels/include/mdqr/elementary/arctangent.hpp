@@ -6,7 +6,7 @@
 
 MDQR_BEGIN
 
-MDQR_SERIES(atan, 14);
+MDQR_BLOCK_SERIES(atan, 14);
 
 template <class T> MDQR_FN mask_t<T> has_sign(T x) { return bits(x) < 0; }
 
@@ -24,10 +24,10 @@ MDQR_CALL scaled_wide<T, N> atan2_wide(const wide<T, N>& y, const wide<T, N>& x)
     p = select(vanishes, spread<T, N + 1>(1.0), p);
     q = select(q.limb[0] == zero, spread<T, N + 1>(1.0), q);
     const T d = select(vanishes, broadcast<T>(-3000.0), one_sum(ep, -eq));
-    const T ratio = one_prod(p.limb[0] / q.limb[0], to_the(clamped(d, -600.0, 1.0)));
+    const T ratio = one_prod(p.limb[0] / q.limb[0], to_the(clamped(d, -1000.0, 1.0)));
     const T j = nearest(one_prod(ratio, broadcast<T>(64.0)));
     const mask_t<T> near = j == zero;
-    p = scaled(p, select(near, one, to_the(clamped(d, -600.0, 1.0))));
+    p = scaled(p, select(near, one, to_the(clamped(d, -1000.0, 1.0))));
     const fixed<T, F> P = to_fixed<F, 1>(p), Q = to_fixed<F, 1>(q);
     const T c = one_prod(j, broadcast<T>(0x1p18));
     fixed<T, F> over = P, under = Q;
@@ -42,7 +42,7 @@ MDQR_CALL scaled_wide<T, N> atan2_wide(const wide<T, N>& y, const wide<T, N>& x)
     const wide<T, N> t_limbs = to_limbs<N + 1>(t);
     fixed<T, F> s = t;
     if (any(near))
-        s = select(near, to_fixed<F, 1>(scaled(t_limbs, to_the(clamped(d, -600.0, 1.0)))), t);
+        s = select(near, to_fixed<F, 1>(scaled(t_limbs, to_the(clamped(d, -1000.0, 1.0)))), t);
     fixed<T, F> square;
     multiply_digits<1, F, 1, F, F>(square.digit, s.digit, s.digit);
     const fixed<T, F> series = horner<atan_coefficients, F>::evaluate(minus(square));

@@ -8,7 +8,7 @@ MDQR_BEGIN
 // sinh and cosh of |x| times 2^-k, and the unit number of angle y; x not NaN, y finite.
 template <class T, int N> struct circular_parts {
     hyperbola<T, N> of_x;
-    wide_pair<T, N> of_y;
+    unit_number<T, N> of_y;
 };
 
 template <class T, int N>
@@ -21,6 +21,12 @@ MDQR_CALL circular_parts<T, N> circular_of(const md<T, N>& x, const md<T, N>& y)
     p.of_x.k = one_sum(p.of_x.k, g.k);
     p.of_x.sinh = select(x.limb[0] < broadcast<T>(0.0), neg(p.of_x.sinh), p.of_x.sinh);
     return p;
+}
+
+// a 2^k b 2^l
+template <class T, int M>
+MDQR_FN md<T, M - 1> product_of(const md<T, M>& a, const md<T, M>& b, T k, T l) {
+    return scale_lanes(narrow<T, M - 1>(mul_network(a, b)), one_sum(k, l));
 }
 
 template <class T, int N> MDQR_FN cmd<T, N> i_times(const cmd<T, N>& z) {
@@ -51,8 +57,8 @@ template <class T, int N> MDQR_FN cmd<T, N> sinh(const cmd<T, N>& z) {
     const md<T, N> nothing = spread<T, N>(0.0);
     const md<T, N> x = select(undefined, nothing, z.re), y = select(undefined, nothing, z.im);
     const circular_parts<T, N> p = circular_of(x, y);
-    cmd<T, N> r{scale_lanes(narrow<T, N>(mul_network(p.of_x.sinh, p.of_y.re)), p.of_x.k),
-                scale_lanes(narrow<T, N>(mul_network(p.of_x.cosh, p.of_y.im)), p.of_x.k)};
+    cmd<T, N> r{product_of(p.of_x.sinh, p.of_y.re, one_sum(p.of_x.k, -p.of_x.up), p.of_y.re_power),
+                product_of(p.of_x.cosh, p.of_y.im, p.of_x.k, p.of_y.im_power)};
     const T zero = broadcast<T>(0.0);
     r.re.limb[0] = select(x.limb[0] == zero, one_prod(x.limb[0], p.of_y.re.limb[0]), r.re.limb[0]);
     r.im.limb[0] = select(y.limb[0] == zero, y.limb[0], r.im.limb[0]);
@@ -65,8 +71,8 @@ template <class T, int N> MDQR_FN cmd<T, N> cosh(const cmd<T, N>& z) {
     const md<T, N> nothing = spread<T, N>(0.0);
     const md<T, N> x = select(undefined, nothing, z.re), y = select(undefined, nothing, z.im);
     const circular_parts<T, N> p = circular_of(x, y);
-    cmd<T, N> r{scale_lanes(narrow<T, N>(mul_network(p.of_x.cosh, p.of_y.re)), p.of_x.k),
-                scale_lanes(narrow<T, N>(mul_network(p.of_x.sinh, p.of_y.im)), p.of_x.k)};
+    cmd<T, N> r{product_of(p.of_x.cosh, p.of_y.re, p.of_x.k, p.of_y.re_power),
+                product_of(p.of_x.sinh, p.of_y.im, one_sum(p.of_x.k, -p.of_x.up), p.of_y.im_power)};
     const T zero = broadcast<T>(0.0);
     const mask_t<T> is_real = (x.limb[0] == zero) | (y.limb[0] == zero);
     const T sign =
@@ -85,15 +91,18 @@ template <class T, int N> MDQR_FN cmd<T, N> tanh(const cmd<T, N>& z) {
     const md<T, N> x = select(undefined, nothing, z.re), y = select(undefined, nothing, z.im);
     const circular_parts<T, N> p = circular_of(x, y);
     const T k = p.of_x.k, zero = broadcast<T>(0.0);
-    const wide<T, N> q = times_power(p.of_y.re, clamped(-k, -1900.0, 1900.0));
-    const T large =
-        select(abs(q.limb[0]) > abs(p.of_x.sinh.limb[0]), q.limb[0], p.of_x.sinh.limb[0]);
-    const T e = clamped(exponent_of(large), -1000.0, 1000.0);
-    const wide<T, N> s = times_power(p.of_x.sinh, -e), c = times_power(q, -e);
+    // Their exponents, the cosine divided by 2^k.
+    const T of_sinh = one_sum(exponent_of(p.of_x.sinh.limb[0]), -p.of_x.up);
+    const T down = one_sum(p.of_y.re_power, -k);
+    const T of_cos = one_sum(exponent_of(p.of_y.re.limb[0]), down);
+    const T e = clamped(select(of_cos > of_sinh, of_cos, of_sinh), -1000.0, 1000.0);
+    const wide<T, N> s =
+        times_power(p.of_x.sinh, clamped(one_sum(-e, -p.of_x.up), -1900.0, 1900.0));
+    const wide<T, N> c = times_power(p.of_y.re, clamped(one_sum(down, -e), -1900.0, 1900.0));
     const wide<T, N> under = add_network(mul_network(s, s), mul_network(c, c));
-    cmd<T, N> r{
-        scale_lanes(narrow<T, N>(divide_wide(mul_network(s, p.of_x.cosh), under)), -e),
-        scale_lanes(narrow<T, N>(divide_wide(mul_network(c, p.of_y.im), under)), one_sum(-k, -e))};
+    const T of_im = one_sum(one_sum(-k, -e), p.of_y.im_power);
+    cmd<T, N> r{scale_lanes(narrow<T, N>(divide_wide(mul_network(s, p.of_x.cosh), under)), -e),
+                scale_lanes(narrow<T, N>(divide_wide(mul_network(c, p.of_y.im), under)), of_im)};
     r.re.limb[0] = select(x.limb[0] == zero, x.limb[0], r.re.limb[0]);
     const T side = one_prod(signed_as(zero, p.of_y.re.limb[0]), p.of_y.im.limb[0]);
     r.im.limb[0] = select(r.im.limb[0] == zero, side, r.im.limb[0]);

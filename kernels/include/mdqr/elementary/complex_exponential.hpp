@@ -20,15 +20,30 @@ template <class T> MDQR_FN T signed_as(T magnitude, T sign) {
                      (bits(sign) & ~0x7fffffffffffffffLL));
 }
 
-// cos(y) + i sin(y) for finite y.
-template <int N, class T, int M> MDQR_CALL wide_pair<T, N> unit_of(const md<T, M>& y) {
+// cos(y) = re 2^re_power and sin(y) = im 2^im_power; the powers are 0 but for many limbs.
+template <class T, int N> struct unit_number {
+    wide<T, N> re, im;
+    T re_power, im_power;
+};
+
+// For finite y.
+template <int N, class T, int M> MDQR_CALL unit_number<T, N> unit_of(const md<T, M>& y) {
     const angle<T, N> a = reduce<N>(y);
-    const sine_parts<T, N> p = sines_of<T, N>(a.r);
-    wide_pair<T, N> r{sine_of<T, N>(p, one_sum(a.quadrant, broadcast<T>(1.0))),
-                      sine_of<T, N>(p, a.quadrant)};
+    const sine_parts<T, N> p = sines_of(a);
+    const scaled_wide<T, N> c = scaled_sine_of(p, one_sum(a.quadrant, broadcast<T>(1.0))),
+                            s = scaled_sine_of(p, a.quadrant);
+    unit_number<T, N> r{c.r, s.r, c.k, s.k};
     r.im = select(abs(y.limb[0]) < broadcast<T>(two_to_the<-53 * (N + 1)>), with_limbs<N + 1>(y),
                   r.im);
     return r;
+}
+
+template <class T, int N> MDQR_FN wide_pair<T, N> in_range(const unit_number<T, N>& u) {
+    if constexpr (has_powers<N>)
+        return {times_power(u.re, clamped(u.re_power, -1900.0, 0.0)),
+                times_power(u.im, clamped(u.im_power, -1900.0, 0.0))};
+    else
+        return {u.re, u.im};
 }
 
 // Results that are told by leading limbs alone.
@@ -64,10 +79,10 @@ MDQR_CALL cmd<T, N> exp_of_parts(const md<T, M>& x, const md<T, M>& y) {
     const growth<T, M> g = growth_of(x);
     const exponential<T, last_digit<N>> e = exp_of<last_digit<N>>(g.x);
     const wide<T, N> size = to_limbs<N + 1>(e.value);
-    const wide_pair<T, N> u = unit_of<N>(y);
+    const unit_number<T, N> u = unit_of<N>(y);
     const T k = one_sum(e.k, g.k);
-    cmd<T, N> r{scale_lanes(narrow<T, N>(mul_network(size, u.re)), k),
-                scale_lanes(narrow<T, N>(mul_network(size, u.im)), k)};
+    cmd<T, N> r{scale_lanes(narrow<T, N>(mul_network(size, u.re)), one_sum(k, u.re_power)),
+                scale_lanes(narrow<T, N>(mul_network(size, u.im)), one_sum(k, u.im_power))};
     r.im.limb[0] = select(y.limb[0] == broadcast<T>(0.0), y.limb[0], r.im.limb[0]);
     return r;
 }
@@ -139,7 +154,7 @@ template <class T, int N> MDQR_FN cmd<T, N> expm1(const cmd<T, N>& z) {
     const exponential<T, last_digit<N>> e = exp_of<last_digit<N>>(g.x);
     const scaled_wide<T, N> m = less_one<T, N>(e, g.x);
     const wide<T, N> one = spread<T, N + 1>(1.0);
-    const wide_pair<T, N> u = unit_of<N>(y);
+    const wide_pair<T, N> u = in_range(unit_of<N>(y));
     const mask_t<T> right = u.re.limb[0] > zero;
     const wide<T, N> close =
         divide_wide(mul_network(u.im, u.im), add_network(one, select(right, u.re, one)));
@@ -169,7 +184,8 @@ MDQR_CALL wide<T, N> log_modulus(wide<T, N> x, wide<T, N> y, const wide<T, N>& a
     const T large = select(abs(y.limb[0]) > abs(x.limb[0]), y.limb[0], x.limb[0]);
     T e;
     normalised(md<T, 1>{large}, e);
-    e = select(abs(e) > broadcast<T>(200.0), e, zero);
+    // Before limbs of the squares leave the range.
+    e = select(abs(e) > broadcast<T>(N > 8 ? 50.0 : 200.0), e, zero);
     x = times_power(x, -e);
     y = times_power(y, -e);
     logarithm<T, N> l = log_of<T, N>(add_network(mul_network(x, x), mul_network(y, y)), above);

@@ -204,7 +204,8 @@ template <class T, int N> MDQR_FN cmd<T, N> arctanh(const cmd<T, N>& z) {
     const wide<T, N> half = spread<T, N + 1>(0.5), unit = spread<T, N + 1>(1.0);
     wide<T, N> x = magnitude(select(undefined, half, with_limbs<N + 1>(z.re)));
     wide<T, N> y = select(undefined, half, with_limbs<N + 1>(z.im));
-    // Large parts are scaled by 2^-e, where 1 does not count; small distances from 1 likewise.
+    const wide<T, N> far_below = add_network(unit, neg(x)), far_above = add_network(unit, x);
+    // Large parts are scaled by 2^-e; small distances from 1 likewise.
     const T large = select(abs(y.limb[0]) > x.limb[0], abs(y.limb[0]), x.limb[0]);
     T e;
     normalised(md<T, 1>{large}, e);
@@ -212,11 +213,10 @@ template <class T, int N> MDQR_FN cmd<T, N> arctanh(const cmd<T, N>& z) {
     e = select(far, e, zero);
     x = times_power(x, -e);
     y = times_power(y, -e);
-    const wide<T, N> below = select(far, x, add_network(unit, neg(x)));
-    const wide<T, N> above = select(far, neg(x), add_network(unit, x));
+    const wide<T, N> below = times_power(far_below, -e), above = times_power(far_above, -e);
     const T gap = select(abs(y.limb[0]) > abs(below.limb[0]), y.limb[0], below.limb[0]);
-    // Where 1 + u is u, and before the squares of all limbs leave the range.
-    const mask_t<T> close = abs(gap) < broadcast<T>(0x1p-240);
+    // Before limbs of the squares leave the range.
+    const mask_t<T> close = abs(gap) < broadcast<T>(N > 8 ? 0x1p-50 : 0x1p-240);
     T closeness;
     normalised(md<T, 1>{gap}, closeness);
     closeness = select(close, closeness, zero);
@@ -224,7 +224,8 @@ template <class T, int N> MDQR_FN cmd<T, N> arctanh(const cmd<T, N>& z) {
     const wide<T, N> distance = add_network(mul_network(b, b), mul_network(c, c));
     const wide<T, N> u =
         times_power(divide_wide(scaled(x, broadcast<T>(4.0)), distance), clamped(-e, -1900.0, 0.0));
-    logarithm<T, N> l = log_of<T, N>(select(close, u, add_network(u, unit)), u);
+    const T one_there = to_the(clamped(one_sum(closeness, closeness), -1000.0, 0.0));
+    logarithm<T, N> l = log_of<T, N>(add_network(u, from_double<T, N + 1>(one_there)), u);
     l.k = fma(closeness, broadcast<T>(-2.0), l.k);
     l.is_near = l.is_near & !close;
     const md<T, N> re = narrow<T, N>(scaled(natural(l), broadcast<T>(0.25)));

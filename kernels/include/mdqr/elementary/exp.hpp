@@ -5,7 +5,7 @@
 
 MDQR_BEGIN
 
-MDQR_SERIES(exp, 13);
+MDQR_BLOCK_SERIES(exp, 13);
 
 // exp(x) = value 2^k, value in [1, 2] up to 2^-12; n = 0: x = r and series = expm1(x) / x.
 template <class T, int F> struct exponential {

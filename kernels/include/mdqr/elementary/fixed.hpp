@@ -1,14 +1,19 @@
 // Fixed-point numbers of 24-bit digits held in doubles: sum(digit[i] 2^(-24 i)).
 //
 // Digits are signed and at most 2^23, after one addition 2^24, so that products of digits are exact
-// and so are sums of 21 of them: a product of two numbers is one fma a pair of digits, and its
-// carries. All that is ever rounded is what lies below the last digit. One guard digit is summed
-// and carried, so that a product errs by 0.5 units of its last digit, and 2^-19 more for what was
-// left out. The elementary functions evaluate their series in these numbers, whose terms take the
-// fewer digits the smaller they are.
+// and so are sums of 21 of them, of 38 where only one factor was added: a product of two numbers is
+// one fma a pair of digits, and its carries. All that is ever rounded is what lies below the last
+// digit. One guard digit is summed and carried, so that a product of digits 0 to F errs by 0.5
+// units of its last digit, and at most (F - 1) / 4 more for the pairs left out. The elementary
+// functions evaluate their series in these numbers, whose terms take the fewer digits the smaller
+// they are.
+//
+// Above 8 limbs digits are `long`: loops take the place of straight-line code (long_digits.hpp,
+// looped.hpp).
 #pragma once
-#include "mdqr/number/add.hpp"
 #include "mdqr/elementary/constants.hpp"
+#include "mdqr/elementary/long_digits.hpp"
+#include "mdqr/number/add.hpp"
 #include "mdqr/number/mul.hpp"
 
 // Steps on digits are inlined on a GPU while they fit into registers; elsewhere they are called.
@@ -23,8 +28,6 @@
 
 MDQR_BEGIN
 
-inline constexpr int digit_bits = 24;
-
 // The last digit for N limbs: at least 40 bits more than eps, as much as N + 1 limbs hold within 9
 // bits.
 template <int N> MDQR_FN constexpr int find_last_digit() {
@@ -32,7 +35,7 @@ template <int N> MDQR_FN constexpr int find_last_digit() {
     static_assert(last + 1 < row_digits,
                   "mdqr: constants.hpp has too few digits for so many limbs, see "
                   "generate_constants.py");
-    static_assert(last <= 20, "mdqr: sums of so many products of digits are not exact");
+    static_assert(last <= 37, "mdqr: sums of so many products of digits are not exact");
     return last;
 }
 template <int N> inline constexpr int last_digit = find_last_digit<N>();
@@ -43,16 +46,6 @@ template <class T, int N> using wide = md<T, N + 1>;
 template <class T, int F> struct fixed {
     T digit[F + 1];
 };
-
-// a b + c where the product of the doubles is exact: the same with one rounding or two, so that
-// processors without a fused operation need not emulate one.
-template <class T> MDQR_FN T exact_fma(T a, T b, T c) {
-#if MDQR_DEVICE || defined(__FMA__) || defined(__aarch64__)
-    return fma(a, b, c);
-#else
-    return one_sum(one_prod(a, b), c);
-#endif
-}
 
 // Nearest integers, ties to even, for |a| <= 2^51; as integers; and back.
 template <class T> MDQR_FN T nearest(T a) {
@@ -69,12 +62,17 @@ template <int E> inline constexpr double two_to_the = power_of_two_constant(E);
 
 // Digits Last down to First + 1 become at most 2^23; the value stays.
 template <int First, int Last, class T> MDQR_FN void carry(T* a) {
-    const T magic = broadcast<T>(0x1.8p52);
-    MDQR_UNROLL
-    for (int i = Last; i > First; --i) {
-        const T c = one_sum(exact_fma(a[i], broadcast<T>(two_to_the<-digit_bits>), magic), -magic);
-        a[i] = exact_fma(c, broadcast<T>(-two_to_the<digit_bits>), a[i]);
-        a[i - 1] = one_sum(a[i - 1], c);
+    if constexpr (has_long_digits(Last)) {
+        carry_together(a, First, Last);
+    } else {
+        const T magic = broadcast<T>(0x1.8p52);
+        MDQR_UNROLL
+        for (int i = Last; i > First; --i) {
+            const T c =
+                one_sum(exact_fma(a[i], broadcast<T>(two_to_the<-digit_bits>), magic), -magic);
+            a[i] = exact_fma(c, broadcast<T>(-two_to_the<digit_bits>), a[i]);
+            a[i - 1] = one_sum(a[i - 1], c);
+        }
     }
 }
 
@@ -83,23 +81,33 @@ template <int First, int Last, class T> MDQR_FN void carry(T* a) {
 template <int A0, int A1, int B0, int B1, int L, class T>
 MDQR_STEP void multiply_digits(T* r, const T* a, const T* b) {
     constexpr int first = A0 + B0, guard = L + 1 < A1 + B1 ? L + 1 : A1 + B1;
-    T sum[L + 2];
-    MDQR_UNROLL
-    for (int i = 0; i <= L + 1; ++i)
-        sum[i] = broadcast<T>(0.0);
-    MDQR_UNROLL
-    for (int i = first; i <= guard; ++i) {
-        const int from = A0 > i - B1 ? A0 : i - B1, to = A1 < i - B0 ? A1 : i - B0;
-        T s = one_prod(a[from], b[i - from]);
+    if constexpr (has_long_digits(L)) {
+        T sum[L + 2 + sums_at_once];
+        for (int i = 0; i < L + 2 + sums_at_once; ++i)
+            sum[i] = broadcast<T>(0.0);
+        add_products(sum, first, guard, a, A0, A1, padded<T, L>(b, B0, B1), B0, B1);
+        carry_together(sum, first > 0 ? first - 1 : 0, guard);
+        for (int i = 0; i <= L; ++i)
+            r[i] = sum[i];
+    } else {
+        T sum[L + 2];
         MDQR_UNROLL
-        for (int j = from + 1; j <= to; ++j)
-            s = exact_fma(a[j], b[i - j], s);
-        sum[i] = s;
+        for (int i = 0; i <= L + 1; ++i)
+            sum[i] = broadcast<T>(0.0);
+        MDQR_UNROLL
+        for (int i = first; i <= guard; ++i) {
+            const int from = A0 > i - B1 ? A0 : i - B1, to = A1 < i - B0 ? A1 : i - B0;
+            T s = one_prod(a[from], b[i - from]);
+            MDQR_UNROLL
+            for (int j = from + 1; j <= to; ++j)
+                s = exact_fma(a[j], b[i - j], s);
+            sum[i] = s;
+        }
+        carry<(first > 0 ? first - 1 : 0), guard>(sum);
+        MDQR_UNROLL
+        for (int i = 0; i <= L; ++i)
+            r[i] = sum[i];
     }
-    carry<(first > 0 ? first - 1 : 0), guard>(sum);
-    MDQR_UNROLL
-    for (int i = 0; i <= L; ++i)
-        r[i] = sum[i];
 }
 
 template <class T, int F> MDQR_FN fixed<T, F> multiply(const fixed<T, F>& a, const fixed<T, F>& b) {
@@ -160,6 +168,20 @@ template <class T, int F, int Size> MDQR_FN fixed<T, F> row_of(const double (&ta
     return r;
 }
 
+// Adds x, which has no bit above digit `at`, to digits from there on; few hold a limb.
+template <class T> MDQR_CALL void add_limb(T* digit, int at, int last, T x) {
+    const T magic = broadcast<T>(0x1.8p52), zero = broadcast<T>(0.0);
+    T rest = x, many = broadcast<T>(power_of_two(digit_bits * at));
+    T unit = broadcast<T>(power_of_two(-digit_bits * at));
+    for (int i = at; i <= last && any(rest != zero); ++i) {
+        const T d = one_sum(exact_fma(rest, many, magic), -magic);
+        rest = exact_fma(d, -unit, rest);
+        digit[i] = one_sum(digit[i], d);
+        many = one_prod(many, broadcast<T>(two_to_the<digit_bits>));
+        unit = one_prod(unit, broadcast<T>(two_to_the<-digit_bits>));
+    }
+}
+
 // The digits of x, |x| < 2^B with B <= 23; each limb is rounded below the last digit.
 template <int F, int B, class T, int M> MDQR_CALL fixed<T, F> to_fixed(const md<T, M>& x) {
     const T magic = broadcast<T>(0x1.8p52);
@@ -167,16 +189,21 @@ template <int F, int B, class T, int M> MDQR_CALL fixed<T, F> to_fixed(const md<
     MDQR_UNROLL
     for (int i = 0; i <= F; ++i)
         r.digit[i] = broadcast<T>(0.0);
-    static_for<0, M>([&](auto l) MDQR_LAMBDA {
-        T rest = x.limb[l];
-        static_for<(53 * l.value + 23 - B) / digit_bits, F + 1>([&](auto i) MDQR_LAMBDA {
-            constexpr double unit = two_to_the<-digit_bits * i.value>,
-                             many = two_to_the<digit_bits * i.value>;
-            const T d = one_sum(exact_fma(rest, broadcast<T>(many), magic), -magic);
-            rest = exact_fma(d, broadcast<T>(-unit), rest);
-            r.digit[i] = one_sum(r.digit[i], d);
+    if constexpr (has_long_digits(F)) {
+        for (int l = 0; l < M; ++l)
+            add_limb(r.digit, (53 * l + 23 - B) / digit_bits, F, x.limb[l]);
+    } else {
+        static_for<0, M>([&](auto l) MDQR_LAMBDA {
+            T rest = x.limb[l];
+            static_for<(53 * l.value + 23 - B) / digit_bits, F + 1>([&](auto i) MDQR_LAMBDA {
+                constexpr double unit = two_to_the<-digit_bits * i.value>,
+                                 many = two_to_the<digit_bits * i.value>;
+                const T d = one_sum(exact_fma(rest, broadcast<T>(many), magic), -magic);
+                rest = exact_fma(d, broadcast<T>(-unit), rest);
+                r.digit[i] = one_sum(r.digit[i], d);
+            });
         });
-    });
+    }
     return r;
 }
 
@@ -208,6 +235,10 @@ template <class T, int F> MDQR_FN T leading(const fixed<T, F>& x) {
     return r;
 }
 
+// Series of long digits, see looped.hpp.
+template <class T, int F, int Bits, int Block> struct powers;
+template <class Series, int F> struct looped_horner;
+
 // A power series sum c_k t^k of constants for |t| < 2^-Bits: Horner's rule with no more digits a
 // step than count in the end. `Rows` are the coefficients, `zeros` says c_k <= 2^-zeros(k).
 template <class Series, int F> struct horner {
@@ -224,6 +255,14 @@ template <class Series, int F> struct horner {
     }
     MDQR_FN static constexpr int first(int k) { return (Series::zeros(k) + 21) / digit_bits; }
     static constexpr int first_of_t = (Series::bits + 22) / digit_bits;
+
+    // What several series of the same argument share.
+    template <class T> MDQR_FN static auto argument(const fixed<T, F>& t) {
+        if constexpr (has_long_digits(F))
+            return powers<T, F, Series::bits, Series::block>(t);
+        else
+            return t;
+    }
 
     template <int K, class T> MDQR_STEP static void step(T* p, const T* t) {
         constexpr int from = first(K), to = last(K) < from ? from : last(K);
@@ -245,30 +284,54 @@ template <class Series, int F> struct horner {
             p[i] = sum[i];
     }
 
+    template <class T, int Bits, int Block>
+    MDQR_FN static fixed<T, F> evaluate(const powers<T, F, Bits, Block>& t) {
+        return looped_horner<Series, F>::evaluate(t);
+    }
+
     template <class T> MDQR_FN static fixed<T, F> evaluate(const fixed<T, F>& t) {
         constexpr int n = terms();
         static_assert(n <= Series::rows, "mdqr: the table of coefficients is too short");
-        fixed<T, F> p;
-        MDQR_UNROLL
-        for (int i = 0; i <= F; ++i)
-            p.digit[i] = broadcast<T>(0.0);
-        constexpr int end = n - 1, from = first(end), to = last(end) < from ? from : last(end);
-        MDQR_UNROLL
-        for (int i = from; i <= to; ++i)
-            p.digit[i] = broadcast<T>(Series::coefficient(end, i));
-        static_for_down<n - 2, 0>([&](auto k) MDQR_LAMBDA { step<k.value>(p.digit, t.digit); });
-        return p;
+        if constexpr (has_long_digits(F)) {
+            return looped_horner<Series, F>::evaluate(argument(t));
+        } else {
+            fixed<T, F> p;
+            MDQR_UNROLL
+            for (int i = 0; i <= F; ++i)
+                p.digit[i] = broadcast<T>(0.0);
+            constexpr int end = n - 1, from = first(end), to = last(end) < from ? from : last(end);
+            MDQR_UNROLL
+            for (int i = from; i <= to; ++i)
+                p.digit[i] = broadcast<T>(Series::coefficient(end, i));
+            static_for_down<n - 2, 0>([&](auto k) MDQR_LAMBDA { step<k.value>(p.digit, t.digit); });
+            return p;
+        }
     }
 };
 
+#define MDQR_SERIES_MEMBERS(name, least_bits)                                                      \
+    static constexpr int bits = least_bits;                                                        \
+    static constexpr int rows = sizeof(name##_zero_bits) / sizeof(int);                            \
+    MDQR_FN static constexpr int zeros(int k) { return name##_zero_bits[k]; }                      \
+    MDQR_FN static double coefficient(int k, int i) { return name##_series[row_digits * k + i]; }
+
 #define MDQR_SERIES(name, least_bits)                                                              \
     struct name##_coefficients {                                                                   \
-        static constexpr int bits = least_bits;                                                    \
-        static constexpr int rows = sizeof(name##_zero_bits) / sizeof(int);                        \
-        MDQR_FN static constexpr int zeros(int k) { return name##_zero_bits[k]; }                  \
-        MDQR_FN static double coefficient(int k, int i) {                                          \
-            return name##_series[row_digits * k + i];                                              \
+        MDQR_SERIES_MEMBERS(name, least_bits)                                                      \
+        static constexpr int block = 1;                                                            \
+    }
+
+// Those of which terms can be summed in blocks: c_(k + j) = row(k / block) factor(k / block, j).
+#define MDQR_BLOCK_SERIES(name, least_bits)                                                        \
+    struct name##_coefficients {                                                                   \
+        MDQR_SERIES_MEMBERS(name, least_bits)                                                      \
+        static constexpr int block = name##_block;                                                 \
+        MDQR_FN static const double* row(int b) { return name##_block_series + row_digits * b; }   \
+        MDQR_FN static int row_zeros(int b) { return name##_block_zero_bits[b]; }                  \
+        MDQR_FN static double factor(int b, int j) {                                               \
+            return name##_block_factors[(block - 1) * b + j - 1];                                  \
         }                                                                                          \
     }
 
 MDQR_END
+#include "mdqr/elementary/looped.hpp"

@@ -130,7 +130,7 @@ template <class T, int N> MDQR_CALL wide<T, N> log_sinpi(const md<T, N>& x) {
     const mask_t<T> pole = whole & (a.r.limb[0] == zero);
     const wide<T, N> half_pi = to_limbs<N + 1>(constant<T, F + 1>(half_pi_table));
     // Tiny ones are normalised, since their products underflow.
-    const mask_t<T> tiny = whole & (abs(a.r.limb[0]) < broadcast<T>(0x1p-500));
+    const mask_t<T> tiny = whole & (abs(a.r.limb[0]) < broadcast<T>(all_normal<N + 1>));
     T k;
     const wide<T, N> unit = normalised(a.r, k);
     a.r = mul_network(scaled(select(tiny, unit, a.r), broadcast<T>(2.0)), half_pi);

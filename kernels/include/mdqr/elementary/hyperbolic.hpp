@@ -14,10 +14,10 @@ template <class T, int N> MDQR_FN md<T, N> with_sign(const md<T, N>& r, T x) {
     return select(x < broadcast<T>(0.0), neg(r), r);
 }
 
-// sinh(x) = sinh 2^k and cosh(x) = cosh 2^k for 0 <= x < 800.
+// sinh(x) = sinh 2^(k - up) and cosh(x) = cosh 2^k for 0 <= x < 800; up is 0 but for many limbs.
 template <class T, int N> struct hyperbola {
     wide<T, N> sinh, cosh;
-    T k;
+    T k, up;
 };
 
 template <class T, int N, int M> MDQR_CALL hyperbola<T, N> hyperbola_of(const md<T, M>& x) {
@@ -27,13 +27,20 @@ template <class T, int N, int M> MDQR_CALL hyperbola<T, N> hyperbola_of(const md
     const wide<T, N> grows = to_limbs<N + 1>(e.value);
     const wide<T, N> falls = scaled(to_limbs<N + 1>(inverse<false>(e.value)), to_the(least));
     hyperbola<T, N> h{add_network(grows, neg(falls)), add_network(grows, falls),
-                      one_sum(e.k, broadcast<T>(-1.0))};
+                      one_sum(e.k, broadcast<T>(-1.0)), broadcast<T>(0.0)};
     const mask_t<T> small = x.limb[0] < broadcast<T>(0.25);
     if (any(small)) {
-        const wide<T, N> above = less_one<T, N>(e, select(small, x, spread<T, M>(0.0))).r;
-        const wide<T, N> one = spread<T, N + 1>(1.0);
+        md<T, M> given = select(small, x, spread<T, M>(0.0));
+        if constexpr (has_powers<N>) {
+            const mask_t<T> tiny =
+                (x.limb[0] > broadcast<T>(0.0)) & (x.limb[0] < broadcast<T>(0x1p-60));
+            h.up = select(tiny, broadcast<T>(300.0), h.up);
+            given = scaled(given, to_the(h.up));
+        }
+        const wide<T, N> above = less_one<T, N>(e, given).r, one = spread<T, N + 1>(1.0);
+        const wide<T, N> there = has_powers<N> ? scaled(above, to_the(-h.up)) : above;
         h.sinh =
-            select(small, add_network(above, divide_wide(above, add_network(above, one))), h.sinh);
+            select(small, add_network(above, divide_wide(above, add_network(there, one))), h.sinh);
     }
     return h;
 }
@@ -41,7 +48,7 @@ template <class T, int N, int M> MDQR_CALL hyperbola<T, N> hyperbola_of(const md
 template <class T, int N> MDQR_FN md<T, N> sinh(const md<T, N>& x) {
     const mask_t<T> beyond = !(abs(x.limb[0]) < broadcast<T>(800.0));
     const hyperbola<T, N> h = hyperbola_of<T, N>(magnitude(exp_argument(x, beyond)));
-    md<T, N> r = with_sign(scale_lanes(narrow<T, N>(h.sinh), h.k), x.limb[0]);
+    md<T, N> r = with_sign(scale_lanes(narrow<T, N>(h.sinh), one_sum(h.k, -h.up)), x.limb[0]);
     r = select(beyond, from_double<T, N>(one_prod(x.limb[0], broadcast<T>(infinity()))), r);
     return select(negligible(x), x, r);
 }
@@ -69,9 +76,9 @@ template <class T, int N> MDQR_FN md<T, N> tanh(const md<T, N>& x) {
     return select(negligible(x) | !(nan == nan), x, r);
 }
 
-// log(1 + u), or log(2 u) for u >= 2^480, where adding 1 changes nothing and u stands for 2 u.
+// log(1 + u), or log(2 u) where u is so large that it stands for 2 u.
 template <class T, int N> MDQR_CALL wide<T, N> log_above(const wide<T, N>& u, mask_t<T> doubled) {
-    logarithm<T, N> l = log_of<T, N>(add_network(u, spread<T, N + 1>(1.0)), u);
+    logarithm<T, N> l = log_of<T, N>(select(doubled, u, add_network(u, spread<T, N + 1>(1.0))), u);
     l.k = one_sum(l.k, select(doubled, broadcast<T>(1.0), broadcast<T>(0.0)));
     return natural(l);
 }
@@ -119,10 +126,11 @@ template <class T, int N> MDQR_FN md<T, N> arccosh(const md<T, N>& x) {
 // For 0 <= a < 1: log1p(2 a / (1 - a)) / 2; 1 - a may be as small as the last limb.
 template <class T, int N> MDQR_FN wide<T, N> arctanh_wide(const wide<T, N>& a, wide<T, N> below) {
     const mask_t<T> tiny = below.limb[0] < broadcast<T>(0x1p-500);
-    const T zero = broadcast<T>(0.0);
-    below = scaled(below, select(tiny, broadcast<T>(0x1p500), broadcast<T>(1.0)));
+    const T zero = broadcast<T>(0.0), one = broadcast<T>(1.0);
+    below = scaled(below, select(tiny, broadcast<T>(0x1p500), one));
     const wide<T, N> u = divide_wide(scaled(a, broadcast<T>(2.0)), below);
-    logarithm<T, N> l = log_of<T, N>(select(tiny, u, add_network(u, spread<T, N + 1>(1.0))), u);
+    const T one_there = select(tiny, broadcast<T>(0x1p-500), one);
+    logarithm<T, N> l = log_of<T, N>(add_network(u, from_double<T, N + 1>(one_there)), u);
     l.k = one_sum(l.k, select(tiny, broadcast<T>(500.0), zero));
     l.is_near = l.is_near & !tiny;
     return scaled(natural(l), broadcast<T>(0.5));

@@ -5,7 +5,7 @@
 
 MDQR_BEGIN
 
-MDQR_SERIES(log, 18);
+MDQR_BLOCK_SERIES(log, 18);
 
 // log(x) = k ln 2 + rest. Where x is near 1, near(x) has the relative accuracy that rest lacks.
 template <class T, int N> struct logarithm {

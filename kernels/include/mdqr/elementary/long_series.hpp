@@ -34,18 +34,22 @@ template <class Series, int F> struct long_horner {
     }
 
     template <class T> MDQR_FN static fixed<T, F> evaluate(const fixed<T, F>& t) {
-        constexpr int last = rows::terms() - 1;
-        static_assert(last < Series::rows, "mdqr: the table of coefficients is too short");
-        fixed<T, F> p;
-        MDQR_UNROLL
-        for (int i = 0; i <= F; ++i)
-            p.digit[i] = broadcast<T>(Series::coefficient(last, i));
-        static_for_down<F, 0>([&](auto g) MDQR_LAMBDA {
-            constexpr int from = begin(g.value), to = g.value == F ? last : begin(g.value + 1);
-            for (int k = to - 1; k >= from; --k)
-                step<g.value>(p.digit, t.digit, k);
-        });
-        return p;
+        if constexpr (has_long_digits(F)) {
+            return rows::evaluate(t);
+        } else {
+            constexpr int last = rows::terms() - 1;
+            static_assert(last < Series::rows, "mdqr: the table of coefficients is too short");
+            fixed<T, F> p;
+            MDQR_UNROLL
+            for (int i = 0; i <= F; ++i)
+                p.digit[i] = broadcast<T>(Series::coefficient(last, i));
+            static_for_down<F, 0>([&](auto g) MDQR_LAMBDA {
+                constexpr int from = begin(g.value), to = g.value == F ? last : begin(g.value + 1);
+                for (int k = to - 1; k >= from; --k)
+                    step<g.value>(p.digit, t.digit, k);
+            });
+            return p;
+        }
     }
 };
 
@@ -73,6 +77,8 @@ template <class T, int F> MDQR_FN fixed<T, F> halved(const fixed<T, F>& x, T& k)
         r.digit[i] = one_sum(whole, below);
         below = one_prod(one_sum(part, -whole), broadcast<T>(two_to_the<digit_bits>));
     }
+    if constexpr (has_long_digits(F)) // that sums of so many products are exact
+        carry<0, F>(r.digit);
     return r;
 }
 

@@ -90,7 +90,7 @@ template <class T, int M> MDQR_CALL md<T, M> sqrt_wide(const md<T, M>& a) {
 // sqrt(a b) for 0 <= a < 2^900, which may be as small as doubles are, and b near 1.
 template <class T, int M> MDQR_FN md<T, M> sqrt_of_product(const md<T, M>& a, const md<T, M>& b) {
     const T one = broadcast<T>(1.0);
-    const mask_t<T> tiny = a.limb[0] < broadcast<T>(0x1p-500);
+    const mask_t<T> tiny = a.limb[0] < broadcast<T>(all_normal<M>);
     const md<T, M> up = scaled(a, select(tiny, broadcast<T>(0x1p500), one));
     return scaled(sqrt_wide(mul_network(up, b)), select(tiny, broadcast<T>(0x1p-250), one));
 }

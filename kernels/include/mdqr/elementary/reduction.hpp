@@ -1,5 +1,5 @@
-// Trigonometric arguments: x = quadrant pi / 2 + r with |r| <= pi / 4 up to rounding, r relatively
-// accurate.
+// Trigonometric arguments: x = quadrant pi / 2 + r 2^-down with |r 2^-down| <= pi / 4 up to
+// rounding, r relatively accurate.
 #pragma once
 #include "mdqr/elementary/wide.hpp"
 
@@ -8,6 +8,7 @@ MDQR_BEGIN
 template <class T, int N> struct angle {
     wide<T, N> r;
     T quadrant; // an integer
+    T down;     // 0 but for many limbs, where r 2^-down has not all of them
 };
 
 // Payne and Hanek, SIGNUM Newsletter 18(1), 1983: x 2 / pi modulo 4 takes only those digits of
@@ -15,7 +16,7 @@ template <class T, int N> struct angle {
 // limbs come no nearer to a multiple of pi / 2 than about 2^-(64 N), the number of their values,
 // and 53 N + 61 bits remain.
 template <int N, int M> MDQR_COLD angle<double, N> reduce_large(const md<double, M>& x) {
-    constexpr int F = last_digit<N>, last = (117 * N + 170) / digit_bits + 1, rows = 94;
+    constexpr int F = last_digit<N>, last = (117 * N + 170) / digit_bits + 1, rows = 130;
     static_assert(last + 1023 / digit_bits < rows, "mdqr: the table of 2 / pi is too short");
     double sum[last + F + 4];
     for (int i = 0; i < last + F + 4; ++i)
@@ -42,9 +43,11 @@ template <int N, int M> MDQR_COLD angle<double, N> reduce_large(const md<double,
         fraction.digit[i] = sum[first + i];
     const md<double, N + 1> turn = to_limbs<N + 1>(fraction);
     angle<double, N> r;
+    const int down = digit_bits * first;
+    r.down = has_powers<N> && first > 3 ? down : 0.0;
     r.r = mul_network(turn, to_limbs<N + 1>(constant<double, F + 1>(half_pi_table)));
-    for (int l = 0; l <= N; ++l)
-        r.r.limb[l] = scale(r.r.limb[l], -digit_bits * first);
+    for (int l = 0; l <= N && r.down == 0.0; ++l)
+        r.r.limb[l] = scale(r.r.limb[l], -down);
     r.quadrant = one_sum(sum[0], one_prod(nearest(one_prod(sum[0], 0.25)), -4.0));
     return r;
 }
@@ -68,19 +71,21 @@ template <int N, class T, int M> MDQR_CALL angle<T, N> reduce(const md<T, M>& x)
     a.r = select(unreduced, with_limbs<N + 1>(safe), to_limbs<N + 1>(r));
     // Cancellation leaves too few digits, or the quotient has too many.
     const mask_t<T> lost = (abs(a.r.limb[0]) < broadcast<T>(0x1p-20)) & !unreduced;
-    md<T, N + 2> packed = with_limbs<N + 2>(a.r);
+    md<T, N + 3> packed = with_limbs<N + 3>(a.r);
     packed.limb[N + 1] = a.quadrant;
     fix_up(
         large | lost, packed,
         [](const md<double, M>& v) {
             const angle<double, N> exact = reduce_large<N>(v);
-            md<double, N + 2> p = with_limbs<N + 2>(exact.r);
+            md<double, N + 3> p = with_limbs<N + 3>(exact.r);
             p.limb[N + 1] = exact.quadrant;
+            p.limb[N + 2] = exact.down;
             return p;
         },
         x);
     a.r = with_limbs<N + 1>(packed);
     a.quadrant = packed.limb[N + 1];
+    a.down = packed.limb[N + 2];
     return a;
 }
 
@@ -97,6 +102,7 @@ template <class T, int N> MDQR_FN angle<T, N> reduce_halves(const md<T, N>& x) {
     const md<T, N + 1> rest = renormalize<N + 1, N + 1>(v);
     angle<T, N> a;
     a.quadrant = nearest(one_prod(rest.limb[0], broadcast<T>(2.0)));
+    a.down = broadcast<T>(0.0);
     a.r = add_network(rest, from_double<T, N + 1>(one_prod(a.quadrant, broadcast<T>(-0.5))));
     return a;
 }

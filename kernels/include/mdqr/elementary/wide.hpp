@@ -11,6 +11,10 @@ template <class T, int N> struct scaled_wide {
     T k;
 };
 
+// Of so many limbs a small number has not all in the range of doubles: it is r 2^-up where a result
+// that is not small needs them.
+template <int N> inline constexpr bool has_powers = N > 8;
+
 template <class T, int N> MDQR_FN md<T, N> spread(double x) {
     return from_double<T, N>(broadcast<T>(x));
 }

@@ -17,7 +17,7 @@ from mdqr._backend import expect_paths
 from mdqr._backend.path_calls import PathGoal
 from mdqr._functions.creation import array
 from mdqr._functions.from_limbs import from_limbs
-from mdqr._precision import PRECISIONS, Precision, dd, precisions_with_functions
+from mdqr._precision import PRECISIONS, Precision, dd, precisions_with_paths
 from mdqr._progress import Reporter
 from mdqr.series._homotopy.attempts import Given, best
 from mdqr.series._homotopy.follow import close_pairs
@@ -123,7 +123,7 @@ class Sweep:
         paths = Paths.at(np.tile(self.start, m), 1.0, set=sets)
         goal = PathGoal(0.0, TOLERANCE, 1e-10, 0.1, self.homotopy.no_x0)
         system = tables.paths(doubles(targets))
-        works = precisions_with_functions()[1 : max(PRECISIONS.index(self.precision) + 1, 2) + 1]
+        works = precisions_with_paths()[1 : max(PRECISIONS.index(self.precision) + 1, 2) + 1]
         expect_paths(device, system, m * k, [1, *(precision.limbs for precision in works)])
         good = by_kernel(system, paths, every, goal, device) == THERE
         point = paths.x
