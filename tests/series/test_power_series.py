@@ -173,6 +173,36 @@ def test_functions_in_hexa_double():
             call()
 
 
+# Hexa-double has other values of the functions nowhere.
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_functions_that_are_exact_in_constants(multiple, dtype):
+    """Identities of series that begin with 0, or 1: once refused in hexa-double."""
+    a = mdqr.random.normal((3, 13), precision=multiple, dtype=dtype, rng=1) / 8
+    a[:, 0] = 0
+    x = PowerSeries(a)
+    s, c, e = x.sin(), x.cos(), x.exp()
+    one = x * 0 + 1
+    for found, wanted in (
+        (e.log(), x),
+        (s * s + c * c, one),
+        (x.tan() * c, s),
+        (x.cosh() * 2, e + 1 / e),
+        (x.sinh() * 2, e - 1 / e),
+        (x.tanh() * x.cosh(), x.sinh()),
+        (x.expm1().log1p(), x),
+        (s.arcsin(), x),
+        (x.tan().arctan(), x),
+        (x.sinh().arcsinh(), x),
+        (x.tanh().arctanh(), x),
+        ((1 + x) ** 0.3, ((1 + x).log() * 0.3).exp()),
+        (e**0.3, (x * 0.3).exp()),
+    ):
+        assert found.precision is multiple
+        assert np.abs((found - wanted).coeffs.to_numpy()).max() <= 2**12 * multiple.eps
+    exact = [Fraction(1, math.factorial(k)) for k in range(13)]
+    check(PowerSeries.identity(12, precision=multiple).exp(), exact, exact)
+
+
 @FUNCTIONS
 def test_functions_of_constants(multiple):
     c = PowerSeries([Fraction(1, 3)], precision=multiple)

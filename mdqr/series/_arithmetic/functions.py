@@ -21,6 +21,13 @@ from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS, Precision, od
 from mdqr.series._arithmetic.products import coefficient, multiply
 
+# Points at which functions are exact, and what they are there more than the point.
+_EXACT = {
+    **dict.fromkeys(("exp", "cos", "cosh"), (0, 1)),
+    **dict.fromkeys(("sin", "tan", "arcsin", "arctan"), (0, 0)),
+    **dict.fromkeys(("sinh", "tanh", "arcsinh", "arctanh", "expm1", "log1p"), (0, 0)),
+    "log": (1, -1),
+}
 # Powers by fractions with larger denominators go by logarithms.
 _MOST_ROOT = 64
 
@@ -43,6 +50,15 @@ def ones(like: MDArray) -> MDArray:
 def _steps(a: MDArray, start: int, stop: int) -> Any:
     """Return numbers from start on as float64 where the coefficients are."""
     return for_block(a._block).xp.arange(float(start), float(stop))
+
+
+def constant(function: Callable[[MDArray], MDArray], a: MDArray) -> MDArray:
+    """Return a function of the constant terms.
+
+    Where it is exact in all of them, 0 or 1, that takes no function: some precisions have none.
+    """
+    x, (point, more) = a[..., 0], _EXACT.get(function.__name__, (None, 0))
+    return x + more if point is not None and bool((x == point).all()) else function(x)
 
 
 def extended(a: MDArray, orders: int) -> MDArray:
@@ -147,6 +163,8 @@ def power_of(x: MDArray, exponent: Any) -> MDArray:
     """Return principal powers of numbers; those by small fractions as powers of roots."""
     r, fraction = exponent_of(exponent, x.precision)
     if fraction is None:
+        if bool((x == 1).all()):
+            return x.astype(dtype=complex) if r.is_complex else x.copy()
         return x ** r.to_device(x.device).astype(x.precision)
     return _root(x, fraction.denominator) ** fraction.numerator
 
@@ -171,7 +189,7 @@ def exp(a: MDArray) -> MDArray:
     def order(y: MDArray, k: int) -> MDArray:
         return _dot(weighted[..., 1 : k + 1], y[..., :k]) / k
 
-    return _by_orders(a, mdqr.exp(a[..., 0]), order)
+    return _by_orders(a, constant(mdqr.exp, a), order)
 
 
 def log(a: MDArray) -> MDArray:
@@ -182,7 +200,7 @@ def log(a: MDArray) -> MDArray:
 def sin_cos(a: MDArray) -> tuple[MDArray, MDArray]:
     """Return sines and cosines: ``s' = a' c``, ``c' = -a' s``."""
     weighted = a * _steps(a, 0, a.shape[-1])
-    s, c = (_started(a, f(a[..., 0])) for f in (mdqr.sin, mdqr.cos))
+    s, c = (_started(a, constant(f, a)) for f in (mdqr.sin, mdqr.cos))
     for k in range(1, a.shape[-1]):
         w = weighted[..., 1 : k + 1]
         s[..., k], c[..., k] = _dot(w, c[..., :k]) / k, -_dot(w, s[..., :k]) / k
@@ -196,7 +214,7 @@ def tan(a: MDArray) -> MDArray:
     the axis and ``w = exp(-2i a)`` below it, the tangent is ``+-(i - 2i w / (1 + w))``, and w is
     small.
     """
-    first = mdqr.tan(a[..., 0])
+    first = constant(mdqr.tan, a)
     s, c = sin_cos(a)
     found = multiply(s, reciprocal(c)) if not a.is_complex else _far_tan(a, s, c)
     found[..., 0] = first
@@ -245,7 +263,7 @@ def _integrated(
     a: MDArray, function: Callable[[MDArray], MDArray], slope: Callable[[], MDArray]
 ) -> MDArray:
     """Return the integral of ``a' slope`` from the function of the constant term."""
-    first, orders = function(a[..., 0]), a.shape[-1]
+    first, orders = constant(function, a), a.shape[-1]
     if orders == 1:
         return first[..., None]
     return integral(multiply(derivative(a), slope()[..., : orders - 1]), first)

@@ -17,6 +17,7 @@ from mdqr.series._arithmetic.functions import (
     _one_more,
     _started,
     _steps,
+    constant,
     exp,
     power,
     reciprocal,
@@ -27,7 +28,7 @@ from mdqr.series._arithmetic.products import multiply
 def expm1(a: MDArray) -> MDArray:
     """Return exponentials less 1."""
     found = exp(a)
-    found[..., 0] = mdqr.expm1(a[..., 0])
+    found[..., 0] = constant(mdqr.expm1, a)
     return found
 
 
@@ -61,7 +62,7 @@ def sinpi_cospi(a: MDArray) -> tuple[MDArray, MDArray]:
 
 def sinh_cosh(a: MDArray) -> tuple[MDArray, MDArray]:
     """Return hyperbolic sines and cosines: ``s' = a' c``, ``c' = a' s``."""
-    return _pair(a, mdqr.sinh(a[..., 0]), mdqr.cosh(a[..., 0]), 1)
+    return _pair(a, constant(mdqr.sinh, a), constant(mdqr.cosh, a), 1)
 
 
 def _pair(a: MDArray, first: MDArray, other: MDArray, sign: int) -> tuple[MDArray, MDArray]:
@@ -77,8 +78,8 @@ def _pair(a: MDArray, first: MDArray, other: MDArray, sign: int) -> tuple[MDArra
 def tanh(a: MDArray) -> MDArray:
     """Return hyperbolic tangents: ``y' = a' (1 - y^2)``, where ``1 - y_0^2`` does not cancel."""
     weighted = a * _steps(a, 0, a.shape[-1])
-    y = _started(a, mdqr.tanh(a[..., 0]))
-    rest = _started(a, 1 / mdqr.cosh(a[..., 0]) ** 2)
+    y = _started(a, constant(mdqr.tanh, a))
+    rest = _started(a, 1 / constant(mdqr.cosh, a) ** 2)
     for k in range(1, a.shape[-1]):
         y[..., k] = _dot(weighted[..., 1 : k + 1], rest[..., :k]) / k
         rest[..., k] = -_dot(y[..., : k + 1], y[..., : k + 1])
