@@ -15,7 +15,7 @@ from mdqr._precision import (
     Precision,
     as_precision,
     dd,
-    precisions_with_functions,
+    highest_with_functions,
 )
 from mdqr._typing import PrecisionLike
 from mdqr.series._homotopy.problem import Problem
@@ -30,7 +30,7 @@ def precision_given(given: PrecisionLike | None, system: System, target: Any) ->
     else:
         found = max(system._precisions.union(precisions_in(target)), default=dd)
     if found.limbs > MOST_OF_FUNCTIONS:
-        highest = precisions_with_functions()[-1]
+        highest = highest_with_functions()
         raise ValueError(
             f"series.solve is for precisions up to {highest.name}; got {found.name}: take "
             f"precision=mdqr.{highest.name}, and more digits of simple solutions by newton_series"
