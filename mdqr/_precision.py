@@ -322,6 +322,11 @@ def precisions_with_paths() -> list[Precision]:
     return [precision for precision in PRECISIONS if precision.limbs <= MOST_OF_PATHS]
 
 
+def highest_with_functions() -> Precision:
+    """Return the highest precision that has elementary functions."""
+    return precisions_with_functions()[-1]
+
+
 def next_with_functions(precision: Precision) -> Precision:
     """Return the next higher precision if it has elementary functions, else `precision` itself."""
     return precision.next if precision.next.limbs <= MOST_OF_FUNCTIONS else precision

@@ -16,7 +16,7 @@ from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import Operands, operands
 from mdqr._core.with_precision import with_precision
 from mdqr._docstrings import COMPLEX_FUNCTION, REAL_FUNCTION, REAL_PAIR, documented
-from mdqr._precision import MOST_OF_FUNCTIONS, Precision, precisions_with_functions
+from mdqr._precision import MOST_OF_FUNCTIONS, Precision, highest_with_functions
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
@@ -449,7 +449,7 @@ def check_functions(op: str, precision: Precision) -> None:
         If it has more limbs than their kernels are for.
     """
     if precision.limbs > MOST_OF_FUNCTIONS:
-        highest = precisions_with_functions()[-1]
+        highest = highest_with_functions()
         raise TypeError(
             f"{op} is not for {precision.name}, which has no elementary functions; take "
             f"x.astype(mdqr.{highest.name}) for {highest.digits} digits"

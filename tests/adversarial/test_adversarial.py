@@ -171,7 +171,8 @@ def test_many(name):
 # NumPy; a bound and a sum of squares at the ends of the range; roots that round to zero beside
 # those that are zero; three real ones 1e-64 apart that were not told apart; a subnormal radius;
 # what powers of two take from small entries, times large vectors; moduli of subnormal errors;
-# shifts whose squares underflow; conditions near 1 / eps, of which the largest value alone suffers.
+# shifts whose squares underflow; conditions near 1 / eps, of which the largest value alone suffers;
+# conditions whose squares are beyond the largest double.
 @pytest.mark.parametrize(
     ("name", "seed", "index"),
     [
@@ -194,6 +195,7 @@ def test_many(name):
         ("lstsq near its limit", 818, 7073),
         ("lstsq near its limit", 818, 3494),
         ("lstsq of wide matrices", 2811, 6874),
+        ("lstsq of wide matrices", 31, 10),
         ("roots", 11, 77),
         ("roots", 11, 1022),
         ("roots", 11, 1188),

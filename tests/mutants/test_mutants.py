@@ -14,6 +14,7 @@ from adversarial.run import FUNCTIONS
 import mdqr
 from mdqr.linalg._factor.determinants import inverse
 from mdqr.linalg._spectral.disks import Disks
+from mutants import solutions
 from mutants.judges import ROOT, Claims, Family, Tests
 from mutants.mutant import SHRUNK, Mutant, applied, found, shrunk_part
 from mutants.registry import CLOSE, COVERED
@@ -56,6 +57,12 @@ def test_what_judges_name_is_there():
 @pytest.mark.parametrize("judge", CLAIMS, ids=str)
 def test_claims_are_true(judge):
     assert first_false(islice(judge(mdqr.dd), 40)) is None
+
+
+def test_what_the_end_of_the_range_takes_of_residuals_is_in_bounds():
+    """Once the residual lost its lowest bit as it was scaled, and x became worse by its inverse."""
+    a, b, weights = solutions.problem_of(mdqr.hd, 48, "tall")
+    assert first_false(solutions._claims(a, b, weights, method="householder")) is None
 
 
 @pytest.mark.long

@@ -16,6 +16,8 @@ from flint import fmpq, fmpq_mat
 
 import mdqr
 from mdqr.optimize import lsq_linear, nnls
+from mdqr.optimize._enclosure import krawczyk
+from mdqr.optimize._solver import active_set
 
 PRECISIONS = [mdqr.d, mdqr.dd, mdqr.qd, mdqr.od, mdqr.hd]
 
@@ -274,3 +276,25 @@ def test_few_digits_are_said():
     exact = mdqr.linalg.lstsq(a.astype(mdqr.dd), b.astype(mdqr.dd), precision=mdqr.od).x
     error = np.abs((found.x.astype(mdqr.od) - exact).to_numpy())
     assert np.all(error <= found.info.error_bound)
+
+
+@pytest.mark.parametrize(("cond", "most"), [(1e3, mdqr.dd), (1e50, mdqr.od)])
+@pytest.mark.parametrize("bounds", [(-np.inf, np.inf), (-0.05, 0.05)])
+def test_proofs_take_few_limbs(cond, most, bounds, monkeypatch, rng):
+    """Once octo-double took twice the time and memory: Hessians were factored in hexa-double."""
+    a = mdqr.testing.matrix("random", 12, 4, cond=cond, precision=mdqr.od, rng=rng)
+    b = mdqr.random.normal((12,), precision=mdqr.od, rng=rng)
+    factored = []
+
+    def cholesky(h):
+        factored.append(h.precision)
+        return mdqr.linalg.cholesky(h)
+
+    monkeypatch.setattr(krawczyk, "cholesky", cholesky)
+    info = lsq_linear(a, b, bounds=bounds).info
+    assert info.bound_kind == "proven"
+    assert max(factored, default=most) <= most
+    # All limbs of the proof make bounds smaller by less than they may be larger.
+    monkeypatch.setattr(active_set, "PRECISIONS", (mdqr.hd,))
+    all_limbs = lsq_linear(a, b, bounds=bounds).info
+    assert np.all(info.error_bound <= (1 + 2.0**-8) * all_limbs.error_bound)

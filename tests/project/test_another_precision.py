@@ -141,6 +141,9 @@ def test_the_next_precision_is_that_of_the_registry(another):
     assert another.next is order[min(order.index(another) + 1, len(order) - 1)]
     assert operands.precision_for(another.limbs) is another
     assert operands.precision_for(another.limbs - 1).limbs in (another.limbs - 1, another.limbs)
+    assert operands.precision_with(another.eps) is another
+    assert operands.precision_with(another.eps, least=another.limbs + 1) is another.next
+    assert operands.precision_with(0.0) is order[-1]
     for limbs in (p.limbs for p in order):
         half = operands.half_of(limbs)
         assert half in (p.limbs for p in order)

@@ -168,6 +168,34 @@ def test_exponents_of_less_precision_are_no_fractions():
     assert abs((t**third - t.root(3)).coeffs).max() > 2.0**100 * mdqr.hd.eps
 
 
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_identities_of_functions(multiple, dtype):
+    a = mdqr.random.normal((3, 13), precision=multiple, dtype=dtype, rng=1) / 8
+    a[:, 0] = 0
+    x = PowerSeries(a)
+    s, c, e = x.sin(), x.cos(), x.exp()
+    one = x * 0 + 1
+    for found, wanted in (
+        (e.log(), x),
+        (s * s + c * c, one),
+        (x.tan() * c, s),
+        (x.cosh() * 2, e + 1 / e),
+        (x.sinh() * 2, e - 1 / e),
+        (x.tanh() * x.cosh(), x.sinh()),
+        (x.expm1().log1p(), x),
+        (s.arcsin(), x),
+        (x.tan().arctan(), x),
+        (x.sinh().arcsinh(), x),
+        (x.tanh().arctanh(), x),
+        ((1 + x) ** 0.3, ((1 + x).log() * 0.3).exp()),
+        (e**0.3, (x * 0.3).exp()),
+    ):
+        assert found.precision is multiple
+        assert np.abs((found - wanted).coeffs.to_numpy()).max() <= 2**12 * multiple.eps
+    exact = [Fraction(1, math.factorial(k)) for k in range(13)]
+    check(PowerSeries.identity(12, precision=multiple).exp(), exact, exact)
+
+
 def test_functions_of_constants(multiple):
     c = PowerSeries([Fraction(1, 3)], precision=multiple)
     for name in ("exp", "log", "sin", "cos", "arcsin", "arccos", "arctan"):

@@ -165,6 +165,20 @@ def test_conditions_beyond_float64(multiple, cond, rng):
     assert_close(fit.x, exact[:, 0], ulps=1)
 
 
+# The square of the condition is beyond the range of y; x of a side that is a product is not large.
+@pytest.mark.parametrize("cond", [1e170, 1e230])
+def test_conditions_whose_squares_leave_the_range(cond, rng):
+    precision = PRECISIONS[-1]
+    a, b = random(4, 6, precision, rng, cond), cases.random(4, 1, precision, float, rng)
+    product = a @ cases.random(6, 1, precision, float, rng)
+    for right in (b, product):
+        with pytest.warns(mdqr.PrecisionWarning):
+            fit = lstsq(a, right, max_condition=np.inf)
+        check_claims(fit, cases.shortest_solution(a, right))
+        # The digits that the condition leaves, less those that bounds of sums of products take.
+        assert fit.info.digits.min() > -np.log10(precision.eps * cond) - 40
+
+
 @pytest.mark.parametrize("shape", [(1, 2), (5, 9), (40, 41), (30, 100)])
 def test_as_numpy_in_float64(shape, dtype, rng):
     a, b = (rng.standard_normal(s).astype(dtype) for s in (shape, (shape[0], 3)))

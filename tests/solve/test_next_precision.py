@@ -11,6 +11,7 @@ import pytest
 
 import mdqr
 from mdqr.linalg import lstsq, solve
+from mdqr.linalg._solve import choose
 from mdqr.testing import assert_close
 
 
@@ -27,6 +28,18 @@ def test_where_digits_are_missing_the_next_precision_is_asked(rng):
             assert fit.info.method == "refine"
             assert fit.info.bound_kind == "proven"
             assert_close(fit.x, exact, ulps=4)
+
+
+@pytest.mark.parametrize("shape", [(70, 70), (80, 66)])
+def test_inverses_of_more_limbs_are_tried_before_the_next_precision(shape, monkeypatch, rng):
+    """Once four times as long in octo-double: bounds were proven in hexa-double alone."""
+    precision = mdqr.od
+    # The square of the condition counts where there are more rows than columns.
+    a = cases.random(*shape, precision, float, rng, cond=1e60 if shape[0] == shape[1] else 1e50)
+    b = cases.random(shape[0], 1, precision, float, rng)
+    monkeypatch.setattr(choose, "_in_next_precision", None)
+    info = lstsq(a, b).info
+    assert (info.method, info.bound_kind) == ("refine", "proven")
 
 
 def test_inverses_of_matrices_near_singular_ones_keep_their_limbs():

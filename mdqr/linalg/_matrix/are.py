@@ -12,7 +12,6 @@ from mdqr._backend.protocol import Backend
 from mdqr._docstrings import documented
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Kind
-from mdqr._precision import PRECISIONS
 from mdqr._stability import experimental
 from mdqr._typing import Floats, PrecisionLike
 from mdqr.linalg._matrix.answers import of_four, require_value
@@ -218,7 +217,7 @@ def _hermitian(function: str, name: str, x: MDArray) -> MDArray:
 def _gain(operands: Operands, r: MDArray) -> tuple[MDArray, Solutions]:
     """Return B, and the solutions K of ``R K = B^H``, in twice the limbs if these exist."""
     b = operands.arrays[1]
-    work = min((p for p in PRECISIONS if p.limbs > b.precision.limbs), default=b.precision)
+    work = b.precision.next
     b, r = (
         MDArray._wrap(planes.widen(x._block, x.is_complex, work.limbs), work, x.is_complex)
         for x in (b, r)

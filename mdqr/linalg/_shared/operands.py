@@ -172,6 +172,11 @@ def precision_for(limbs: int) -> Precision:
     return min(p for p in PRECISIONS if p.limbs >= limbs)
 
 
+def precision_with(eps: float, least: int = 1) -> Precision:
+    """Return the lowest precision with such an eps and `least` limbs at least, or the highest."""
+    return next((p for p in PRECISIONS if p.limbs >= least and p.eps <= eps), PRECISIONS[-1])
+
+
 def half_of(limbs: int) -> int:
     """Return the limbs of the lowest precision with at least half of them."""
     return precision_for((limbs + 1) // 2).limbs

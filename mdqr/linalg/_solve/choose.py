@@ -77,8 +77,11 @@ def choose(
         if method != "householder":
             batch.solve(problem, partial(_by_inverse, at_any_cost=at_any_cost))
         if method == "auto" and batch.left.any():
-            is_raised = not problem.is_wide and problem.inputs.work < PRECISIONS[-1]
-            if is_raised or (at_any_cost and not problem.is_wide):
+            has_next = problem.inputs.work < PRECISIONS[-1]
+            if not problem.is_wide and (has_next or at_any_cost):
+                batch.solve(problem, _at_any_cost)
+            is_raised = not problem.is_wide and has_next and bool(batch.left.any())
+            if is_raised:
                 batch.solve(problem, _in_next_precision)
         if batch.left.any():
             batch.solve(problem, _by_factors, last=True)
@@ -111,12 +114,18 @@ def _by_inverse(problem: Problem, *, at_any_cost: bool) -> Answer | None:
     return found or ladder.solve(problem, at_any_cost=at_any_cost)
 
 
-def _in_next_precision(problem: Problem) -> Answer | None:
-    """Refine by approximate inverses in the next precision; ranks are decided in this one.
+def _at_any_cost(problem: Problem) -> Answer | None:
+    """Refine by approximate inverses that cost more than QR, once ranks are decided."""
+    return _with_ranks(problem, problem)
 
-    In the highest one these inverses are looked for, too, once ranks are decided.
-    """
-    raised = problem.raised() if problem.inputs.work < PRECISIONS[-1] else problem
+
+def _in_next_precision(problem: Problem) -> Answer | None:
+    """Refine by approximate inverses in the next precision; ranks are decided in this one."""
+    return _with_ranks(problem, problem.raised())
+
+
+def _with_ranks(problem: Problem, raised: Problem) -> Answer | None:
+    """Refine `raised`, the problem in the same or a higher precision; `problem` decides ranks."""
     raised = replace(raised, limit=raised.inputs.work.eps, lower=problem)
     found = ladder.solve(raised, at_any_cost=True)
     if found is None:

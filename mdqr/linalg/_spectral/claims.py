@@ -16,7 +16,7 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._factor.lu import flat
 from mdqr.linalg._shared.data_error import Errors
-from mdqr.linalg._shared.operands import Inputs, precision_for
+from mdqr.linalg._shared.operands import Inputs, precision_for, precision_with
 from mdqr.linalg._spectral import residual_bounds as pencil
 from mdqr.linalg._spectral import singular_bounds as singular
 from mdqr.linalg._spectral.definite_pair import near_one
@@ -288,12 +288,11 @@ def _sharper(
     eps, sizes = precision_for(limbs).eps, abs(values[0])
     loose = (bounds > _LOOSE * eps * sizes) & (sizes > 0)
     chosen = np.flatnonzero(loose.any(axis=-1))
-    higher = [p for p in PRECISIONS if p.limbs > limbs]
-    if not chosen.size or not higher:
+    if not chosen.size or limbs == PRECISIONS[-1].limbs:
         return bounds
     ratio = (sizes / sizes.max(axis=-1, keepdims=True))[loose]
     enough = float(ratio.min()) * eps
-    limbs = next((p for p in higher if p.eps <= enough), higher[-1]).limbs
+    limbs = precision_with(enough, least=limbs + 1).limbs
     try:
         found, proven = again(chosen, limbs)
     except np.linalg.LinAlgError:

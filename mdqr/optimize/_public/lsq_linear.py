@@ -9,13 +9,14 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import place_of_least, warn_of_precision
-from mdqr._precision import PRECISIONS, Precision, as_precision
+from mdqr._limbs import planes
+from mdqr._precision import PRECISIONS, Precision, as_precision, precision_of_limbs
 from mdqr._progress import Progress, Report, Steps, with_report
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
 from mdqr.linalg import LinAlgError, lstsq
 from mdqr.linalg._shared.info import Info, WithInfo
-from mdqr.linalg._shared.operands import gather
+from mdqr.linalg._shared.operands import gather, trim
 from mdqr.optimize._enclosure.ball import up
 from mdqr.optimize._enclosure.krawczyk import Unproven
 from mdqr.optimize._model.box import Box, box_of, numbers
@@ -129,7 +130,7 @@ def nnls(
     found, info = _solved("nnls", system, box, work, maxiter, progress)
     if not found.converged:
         raise RuntimeError(f"nnls: maximum number of iterations reached: {found.steps}")
-    r = system.a.astype(work.next) @ found.x.astype(work.next) - system.b.astype(work.next)
+    r = system.a @ found.x.astype(work.next) - system.b
     result = NNLSResult(found.x, mdqr.linalg.norm(r).astype(work))
     return result._described(info)
 
@@ -227,10 +228,8 @@ def lsq_linear(
     n = system.a.shape[1]
     box = box_of(name, bounds, n, PRECISIONS[-1])
     found, info = _solved(name, system, box, work, max_iter, progress)
-    wide = work.next
-    a, right, x = (each.astype(wide) for each in (system.a, system.b, found.x))
-    r = a @ x - right
-    gradient = (r @ a).to_numpy()
+    r = system.a @ found.x.astype(work.next) - system.b
+    gradient = (r @ system.a).to_numpy()
     free = np.asarray(found.mask * gradient >= 0) | (found.mask == 0)
     return OptimizeResult(
         x=found.x,
@@ -250,11 +249,10 @@ def lsq_linear(
 
 
 def _system(name: str, A: Any, b: Any, precision: PrecisionLike | None) -> tuple[System, Precision]:
-    """Return the equations in the highest precision, and the precision of the result."""
-    top = PRECISIONS[-1]
+    """Return the equations as they are given, and the precision of the result."""
     for label, value in (("A", A), ("b", b)):
         _check_numbers(name, label, value)
-    a, right = numbers(name, "A", A, top), numbers(name, "b", b, top)
+    a, right = _as_held(name, "A", A), _as_held(name, "b", b)
     work = (
         as_precision(precision) if precision is not None else gather(A, b, precision=None).precision
     )
@@ -270,8 +268,19 @@ def _system(name: str, A: Any, b: Any, precision: PrecisionLike | None) -> tuple
     if a.is_complex or right.is_complex:
         a = mdqr.concatenate([a.real, a.imag])
         right = mdqr.concatenate([right.real, right.imag])
-    none = mdqr.zeros(a.shape[1], precision=top)
+    none = mdqr.zeros(a.shape[1], precision=work)
     return System(a, right, none, none), work
+
+
+def _as_held(name: str, label: str, value: Any) -> MDArray:
+    """Return numbers in the lowest precision that holds them, or else in the highest."""
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.itemsize <= 8:
+        return numbers(name, label, value, PRECISIONS[0])
+    x = value if isinstance(value, MDArray) else numbers(name, label, value, PRECISIONS[-1])
+    block, is_complex = trim([(x._block, x._complex)])[0]
+    return MDArray._wrap(
+        block, precision_of_limbs(planes.limb_count(block, is_complex)), is_complex
+    )
 
 
 def _check_numbers(name: str, label: str, value: Any) -> None:
@@ -365,7 +374,7 @@ def _bound(system: System, found: Solution, work: Precision) -> tuple[np.ndarray
     free = np.flatnonzero(found.mask == 0)
     try:
         if free.size and wide > work:
-            exact = Search(system.astype(wide), 1, None)
+            exact = Search(system._replace(b=system.b.astype(wide)), 1, None)
             x[free] = exact.free_minimum(x, found.mask)
         x = mdqr.minimum(mdqr.maximum(x, system.lower), system.upper).astype(wide)
         try:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -26,6 +27,9 @@ from mdqr.optimize._enclosure.krawczyk import Unproven, definite, nearest, trian
 from mdqr.optimize._model.points import shifted
 from mdqr.optimize._solver.flat import undetermined
 
+_T = TypeVar("_T")
+
+_LOOSER = 2.0**-10  # by what part bounds may be larger than with more limbs
 _FAR = 200  # exponents of columns, or of right-hand sides, whose squares may be out of range
 
 
@@ -42,7 +46,7 @@ class Dependent(LinAlgError):
 
 
 class System(NamedTuple):
-    """Minimise ``|| a x - b ||`` for ``lower <= x <= upper``; all real and of one precision."""
+    """Minimise ``|| a x - b ||`` for ``lower <= x <= upper``; all real."""
 
     a: MDArray
     b: MDArray
@@ -217,19 +221,23 @@ def proven_error(system: System, found: Solution, x: MDArray) -> np.ndarray:
         If that is not shown.
     """
     free, held = np.flatnonzero(found.mask == 0), np.flatnonzero(found.mask)
-    a, b = enclosed(system.a, x.precision), enclosed(system.b, x.precision)
+    a, b = _within(system.a, x.precision), _within(system.b, x.precision)
     rad = np.zeros(x.shape[0])
     for bound, side in ((system.lower, found.mask < 0), (system.upper, found.mask > 0)):
         ends = enclosed(bound[side], x.precision)
         x[side], rad[side] = ends.mid, ends.rad
     point = Ball(x, rad)
-    transposed = Ball(a.mid.T, a.rad.T)
+    transposed = _transposed(a)
     gradient = transposed @ (a @ point - b)
     moved = np.zeros(free.size)
     if free.size:
-        columns = Ball(a.mid[:, free], a.rad[:, free])
-        h = Ball(columns.mid.T, columns.rad.T) @ columns
-        moved, _ = nearest(gradient[free], lambda _: h, definite(h))
+
+        def reach(h: Ball) -> tuple[np.ndarray, bool]:
+            found, width = nearest(gradient[free], lambda _: h, definite(h))
+            # Of exact inverses it is half of the smallest width.
+            return found, bool(np.all(found <= (0.5 + _LOOSER) * width))
+
+        moved = _of_squares(Ball(a.mid[:, free], a.rad[:, free]), x.precision, reach)
         _check_inside(system, x, free, moved)
         rad[free] = moved
         gradient = transposed @ (a @ Ball(x, rad) - b)
@@ -252,19 +260,50 @@ def convex_error(system: System, x: MDArray) -> np.ndarray:
     Unproven
         If H is not shown to be positive definite, or x lies outside.
     """
-    a, b = enclosed(system.a, x.precision), enclosed(system.b, x.precision)
+    a, b = _within(system.a, x.precision), _within(system.b, x.precision)
     if not bool(((x >= system.lower) & (x <= system.upper)).all()):
         raise Unproven("the bounds have more digits than the precision of the proof")
-    transposed = Ball(a.mid.T, a.rad.T)
-    gradient = transposed @ (a @ Ball(x) - b)
+    gradient = _transposed(a) @ (a @ Ball(x) - b)
     near = gradient.mid.to_numpy()
     reach = up(gradient.rad + 2.0**-40 * np.abs(near))
     is_low, is_high = np.asarray(x == system.lower), np.asarray(x == system.upper)
     change = np.where(is_low, reach - near, np.where(is_high, reach + near, reach + np.abs(near)))
-    m, q = triangle(transposed @ a)
+    m, q = _of_squares(a, x.precision, lambda h: _well_shown(*triangle(h)))
     moduli = size(m)
     total = np.linalg.norm(up(moduli @ np.maximum(change, 0.0)))
     return np.asarray(up(up(np.linalg.norm(moduli, axis=0) * total) / (1.0 - q)))
+
+
+def _within(x: MDArray, precision: Precision) -> Ball:
+    """Return numbers in at most a precision."""
+    return Ball(x) if x.precision <= precision else enclosed(x, precision)
+
+
+def _of_squares(a: Ball, most: Precision, find: Callable[[Ball], tuple[_T, bool]]) -> _T:
+    """Return what is found of ``A^T A``, in the fewest limbs that show it.
+
+    ``find(h)`` returns it, and whether more limbs would hardly make it better.
+    """
+    for precision in (p for p in PRECISIONS[1:] if p < most):
+        with contextlib.suppress(Unproven):
+            found, is_good = find(_square(a, precision))
+            if is_good:
+                return found
+    return find(_square(a, most))[0]
+
+
+def _square(a: Ball, precision: Precision) -> Ball:
+    near = enclosed(a.mid, precision)
+    near = Ball(near.mid, up(near.rad + a.rad))
+    return _transposed(near) @ near
+
+
+def _well_shown(m: MDArray, q: float) -> tuple[tuple[MDArray, float], bool]:
+    return (m, q), q <= _LOOSER
+
+
+def _transposed(a: Ball) -> Ball:
+    return Ball(a.mid.T, a.rad.T)
 
 
 def _check_inside(system: System, x: MDArray, free: np.ndarray, moved: np.ndarray) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mutants import chunks, expansions, rules, stated, updates
 from mutants.judges import Family, Tests
-from mutants.mutant import NOT_OD, Mutant
+from mutants.mutant import NOT_HD, NOT_OD, Mutant
 
 _LINALG = "mdqr.linalg."
 _FACTOR = _LINALG + "_factor."
@@ -17,7 +17,7 @@ UPDATES = (
     Mutant(_UPDATE + "solution:_with_data", _UPDATES, "bound"),
     Mutant(_UPDATE + "solution:_without_data", _STREAMS, "bound", precisions=NOT_OD),
     Mutant(_UPDATE + "solution:_in_units", _UPDATES, "0"),
-    Mutant(_UPDATE + "solution:_in_units", _UPDATES, "1"),
+    Mutant(_UPDATE + "solution:_in_units", _UPDATES, "1", precisions=NOT_HD),
     Mutant(_UPDATE + "solution:_distance", (updates.DRIFTED,)),
     Mutant(_UPDATE + "loss:lost_digits", _STREAMS),
 )
@@ -63,7 +63,7 @@ SERIES = (
     Mutant(_SERIES + "_analysis.radius:_best", _RADIUS, "found.uncertainty"),
     Mutant(_SERIES + "_analysis.radius:_outward", _RADIUS, "uncertainty"),
     Mutant(_SERIES + "_analysis.radius:_pole_error", (Family("radius", 60, first=100),)),
-    Mutant(_SERIES + "_analysis.pade:_rounding", (Family("pade", 20),)),
+    Mutant(_SERIES + "_analysis.pade:_rounding", (Family("pade", 20),), precisions=NOT_HD),
     Mutant(_SERIES + "_analysis.pade:_solved", (expansions.DENOMINATORS,), "1", precisions=NOT_OD),
     Mutant(_CERTIFY + "certificates", (_KNOWN,), "error", precisions=("dd",)),
     Mutant(_CERTIFY + "_Disks.test", (_KNOWN,), "1", precisions=("dd",)),
@@ -107,17 +107,17 @@ FACTORS = (
 # Bounds that docstrings state, as constants of the judges.
 _JUDGES = "adversarial."
 STATED = (
-    Mutant(_JUDGES + "factors:stated", (Family("solve_triangular", 40),)),
+    Mutant(_JUDGES + "factors:stated", (Family("solve_triangular", 40),), precisions=NOT_HD),
     Mutant(_JUDGES + "factors:_UNREFINED", (Family("qr_factor", 40),), precisions=NOT_OD),
     Mutant(
         _JUDGES + "extremes:stated",
         (Family("lu_solve and cho_solve", 40, first=154),),
         precisions=("d", "dd"),
     ),
-    Mutant(_JUDGES + "updates:stated", (Family("UpdatableLstsq", 40),)),
+    Mutant(_JUDGES + "updates:stated", (Family("UpdatableLstsq", 40),), precisions=NOT_HD),
     Mutant(_JUDGES + "tensors:stated", (Family("tensorcore", 40),), precisions=("d",)),
     Mutant(_JUDGES + "tensors:_FACTOR", (Family("tensorcore", 40),), precisions=("d",)),
-    Mutant("mutants.stated:OF_QR", (stated.FACTORS,)),
+    Mutant("mutants.stated:OF_QR", (stated.FACTORS,), precisions=NOT_HD),
     Mutant("mutants.stated:OF_REPAIR", (stated.REPAIRED,), precisions=("d", "dd")),
 )
 
@@ -138,7 +138,7 @@ QUADRATURE = (
     Mutant(_QUADRATURE + "_tridiagonal:_bounded", (rules.REFINED,), "errors.0", precisions=("d",)),
     Mutant(_QUADRATURE + "_tridiagonal:_bounded", (rules.REFINED,), "errors.1", precisions=("d",)),
     Mutant(_QUADRATURE + "_gauss:_rounded", (rules.ROUNDED,), precisions=NOT_OD),
-    Mutant(_QUADRATURE + "_classical:_value", (rules.INTEGRALS,), "1"),
+    Mutant(_QUADRATURE + "_classical:_value", (rules.INTEGRALS,), "1", precisions=NOT_HD),
 )
 
 _OPTIMIZE = "mdqr.optimize._"

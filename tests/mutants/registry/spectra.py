@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mutants import steps
 from mutants.judges import Family, Tests
-from mutants.mutant import NOT_OD, Mutant
+from mutants.mutant import NOT_HD, NOT_OD, Mutant
 
 _LINALG = "mdqr.linalg."
 _SPECTRAL = _LINALG + "_spectral."
@@ -58,10 +58,10 @@ GENERAL = (
     Mutant(_GENERAL + "certificate:perturbation", (steps.PERTURBATIONS,), "moduli"),
     Mutant(_GENERAL + "certificate:perturbation", (steps.PERTURBATIONS,), "off"),
     Mutant(_GENERAL + "certificate:certified", _EIG, "disks.radii"),
-    Mutant(_GENERAL + "matrix:Matrix.remainder", (steps.GENERAL,), "error"),
+    Mutant(_GENERAL + "matrix:Matrix.remainder", (steps.GENERAL,), "error", precisions=NOT_HD),
     Mutant(_GENERAL + "matrix:Matrix.radii", _EIG),
     Mutant(_GENERAL + "matrix:Matrix.data_perturbation", (Family("eig", 30, first=25),)),
-    Mutant(_GENERAL + "pencil:Pair.remainder", (steps.GENERAL,), "error"),
+    Mutant(_GENERAL + "pencil:Pair.remainder", (steps.GENERAL,), "error", precisions=NOT_HD),
     Mutant(_GENERAL + "pencil:Pair.remainder", (steps.GENERAL,), "off"),
     Mutant(_GENERAL + "pencil:Pair.radii", _EIG[::-1]),
     Mutant(_GENERAL + "pencil:Pair._shifted", (steps.GENERAL,), "1"),

@@ -52,6 +52,7 @@ HOUSEHOLDER = (
     Mutant(_BY_QR + "componentwise:Inverse._estimated", _LEFT, "0", precisions=NOT_HD),
     Mutant(_BY_QR + "componentwise:Inverse._estimated", _LEFT, "1", precisions=NOT_HD),
     Mutant(_BY_QR + "augmented:Extension.rounding", _QR, precisions=("d", "dd")),
+    Mutant(_SOLVE + "system:System.underflow", _QR, precisions=("hd",)),
 )
 
 # Shortest solutions.
@@ -174,14 +175,9 @@ COVERED = (
         survives="errors of residuals in eps**2, below what the step itself leaves of them",
     ),
     Mutant(
-        _SOLVE + "system:System.underflow",
-        _QR,
-        survives="what scaling loses is less than the smallest double of x, to which x is rounded",
-    ),
-    Mutant(
         _BY_QR + "componentwise:UNDERFLOW",
         _QR,
-        survives="as before, of products in residuals",
+        survives="less than the smallest double of x, to which x is rounded",
     ),
     Mutant(
         _DET + "elimination:Elimination._rounding",

@@ -27,7 +27,7 @@ from mdqr.linalg._factor.refine.products import (
 )
 from mdqr.linalg._factor.refine.start import Start
 from mdqr.linalg._shared.checks import fetch
-from mdqr.linalg._shared.operands import half_of, precision_for
+from mdqr.linalg._shared.operands import half_of, precision_for, precision_with
 
 # How far from a factorisation a sweep of first order may start.
 FARTHEST = 2.0**-4
@@ -120,7 +120,7 @@ class Sweeps:
         # Of E what arithmetic would lose again is not wanted, and of the last one nothing below
         # eps; but the square of what R makes of its errors is left in Q and R.
         wanted = max(eps_of(low) * distance, min(self.eps, self.eps**0.5 / self.condition))
-        high = next((p for p in PRECISIONS if p.eps <= wanted), PRECISIONS[-1])
+        high = precision_with(wanted)
         bits = ceil(-log2(max(wanted, high.eps)))
         return Plan(low, Kind(high.limbs, field), bits)
 

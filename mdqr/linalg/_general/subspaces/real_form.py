@@ -15,6 +15,12 @@ from mdqr._progress import Reporter
 from mdqr.linalg._general.subspaces.qr_algorithm import EXCEPTIONAL, MOST_STEPS, to_hessenberg
 from mdqr.linalg._shared.operands import precision_for
 
+# The exponent of the entries while they change: with them near 1, those that vanish as multiple
+# eigenvalues come apart would lose limbs, and what is chased down the diagonal the shifts.
+_UNIT = 800
+# Entries below are far less than rounding errors, and quotients by them leave the range.
+_LEAST = 2.0 ** (_UNIT - 950)
+
 
 def quasi_triangular(
     backend: Backend, a: Block, kind: Kind, report: Reporter | None = None
@@ -33,8 +39,9 @@ def quasi_triangular(
     h = backend.ldexp(planes.widen(a, False, kind.limbs), -size)
     q = kind.identity(np, a.shape[kind.lead :])
     to_hessenberg(backend, h, q, kind, report)
+    h = backend.ldexp(h, _UNIT)
     _Francis(backend, kind, h, q).iterate(report)
-    return backend.ldexp(h, size), q
+    return backend.ldexp(h, size - _UNIT), q
 
 
 class _Francis:
@@ -67,7 +74,8 @@ class _Francis:
         below = abs(planes.diagonal(self.h[0, 1:stop, : stop - 1]))
         sizes = abs(planes.diagonal(self.h[0, :stop, :stop]))
         beside = sizes[1:] + sizes[:-1]
-        found = np.flatnonzero(below <= eps * (beside if strict else np.maximum(beside, 1.0)))
+        least = 0.0 if strict else 2.0**_UNIT
+        found = np.flatnonzero(below <= np.maximum(eps * np.maximum(beside, least), _LEAST))
         self.h[..., found + 1, found] = 0.0
         return int(found[-1]) + 1 if found.size else 0
 
@@ -87,17 +95,19 @@ class _Francis:
         p, q = stop - 2, stop - 1
         i, j = first, first + 1
         # Differences to the first entry of the diagonal: with all of it near one number the
-        # products of the entries themselves would cancel.
-        one, other, product = h[p, p] - h[i, i], h[q, q] - h[i, i], h[p, q] * h[q, p]
+        # products of the entries themselves would cancel. Over a common factor they are in range.
+        factor, unit = h[j, i], 2.0**-_UNIT
+        one, other = h[p, p] - h[i, i], h[q, q] - h[i, i]
+        product = h[q, p] / factor * (h[p, q] * unit)
         if exceptional:
             size = abs(h[q, p]) + abs(h[p, p - 1])
             one = other = other + size * 0.75
-            product = size * size * -0.4375
+            product = size / factor * (size * (unit * -0.4375))
         vector = self._column(
             (
-                one * other - product + h[i, j] * h[j, i],
-                h[j, i] * (h[j, j] - h[i, i] - one - other),
-                h[j, i] * h[j + 1, j],
+                one / factor * (other * unit) - product + h[i, j] * unit,
+                (h[j, j] - h[i, i] - one - other) * unit,
+                h[j + 1, j] * unit,
             )
         )
         for k in range(first, stop - 1):
@@ -121,20 +131,40 @@ class _Francis:
         """Make a block of two rows triangular, or the entries of its diagonal equal."""
         h, j = self.values, i + 1
         half = (h[i, i] - h[j, j]) / 2
-        inside = half * half + h[i, j] * h[j, i]
+        near, above, below, power = self._near_root(half, h[i, j], h[j, i])
+        inside = near * near + above * below
         rows = slice(i, j + 1)
         if inside >= 0:
             root = np.sqrt(inside)
-            vector = self._column((half + (root if half >= 0 else -root), h[j, i]))
+            first = near + (root if half >= 0 else -root)
+            vector = self._column((first, self._shifted(h[j, i], -power)))
             self._reflect(rows, vector, i, j + 1)
             self.h[..., j, i] = 0.0
             return
         # The tangent of twice the angle is a quotient; of the two angles the smaller.
         across = h[i, j] + h[j, i]
-        length = np.sqrt(half * half + across * across / 4)
         if half != 0:
-            one, other = across / 2, -half
+            column = self._column((across / 2, -half))
+            one, other = MDArray._wrap(column[..., 0], half.precision, False)
+            length = np.sqrt(one * one + other * other)
             one = one + length if one >= 0 else one - length
             self._reflect(rows, self._column((one, other)), i, j + 1)
         mean = (h[i, i] + h[j, j]) / 2
         h[i, i], h[j, j] = mean, mean
+
+    def _near_root(
+        self, half: MDArray, above: MDArray, below: MDArray
+    ) -> tuple[MDArray, MDArray, MDArray, int]:
+        """Return factors of ``half**2 + above * below`` over ``2**(2 power)``, and the power.
+
+        The larger of both products is near 1: their sum keeps all limbs.
+        """
+        own, one, other = (int(np.frexp(float(x))[1]) for x in (half, above, below))
+        sizes = [own] * bool(half != 0) + [(one + other) // 2] * bool(above != 0)
+        power = max(sizes, default=0)
+        parts = (half, -power), (above, -one), (below, one - 2 * power)
+        near, above, below = (self._shifted(x, shift) for x, shift in parts)
+        return near, above, below, power
+
+    def _shifted(self, x: MDArray, power: int) -> MDArray:
+        return MDArray._wrap(self.backend.ldexp(x._block, power), x.precision, False)

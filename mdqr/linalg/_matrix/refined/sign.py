@@ -9,7 +9,6 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Kind
-from mdqr._precision import PRECISIONS
 from mdqr.linalg._matrix.given import first_limbs
 from mdqr.linalg._matrix.refined.linear import EntryErrors, Equation, Solutions
 from mdqr.linalg._matrix.refined.square_roots import SquareRoots
@@ -30,8 +29,8 @@ class Sign:
     """
 
     def __init__(self, backend: Backend, a: MDArray) -> None:
-        limbs, field = a.precision.limbs, a.is_complex
-        work = min((p for p in PRECISIONS if p.limbs > limbs), default=a.precision)
+        field = a.is_complex
+        work = a.precision.next
         self._top = host_block(scaling.top_exponents(a._block, field))[:, None, None]
         block = backend.ldexp(a._block, backend.xp.asarray(-self._top), is_complex=field)
         a = MDArray._wrap(planes.widen(block, field, work.limbs), work, field)

@@ -312,9 +312,9 @@ class Extension:
     def rounding(self, x: Block, dx: Block) -> Block:
         """Bound the rounding error of adding dx to the sums of which x is the first."""
         size, change = (scaling.leading(each, self.kind.is_complex) for each in (x, dx))
-        # Of one block, or of the rest of it, which is as small.
+        # Of one block, or of the rest of it, which is as small; and what underflows.
         unit = (0.5 * self.precision.eps) ** self.blocks
-        return self._system.backend.xp.where(change != 0, unit * size, 0.0)
+        return self._system.backend.xp.where(change != 0, unit * size + 2.0**-1074, 0.0)
 
     def residual(self, b: Block, x: list[Block], r: list[Block]) -> tuple[Block, int]:
         """Return ``b - r - A x`` and the power of two that it is multiplied by."""
@@ -421,9 +421,10 @@ def _step(
     if system.is_square:
         dx, dr = system.correct(planes.narrow(f, field, system.kind.limbs), None)
         return Step(x, r, down, f, None, dx, dr, -down, (-lift, 0))
-    first, up = backend.balance_columns(r[0], None, is_complex=field)
-    shift = up[..., None, :]
-    r = [first, *(backend.ldexp(block, shift, is_complex=field) for block in r[1:])]
+    _, up = backend.balance_columns(r[0], None, is_complex=field)
+    # Not down: what r lacks of a solution may be at the lower end of the range.
+    up = backend.xp.maximum(up, 0)
+    r = [backend.ldexp(block, up[..., None, :], is_complex=field) for block in r]
     g, raised = extension.gradient([], r)
     g, further = backend.balance_columns(g, None, is_complex=field)
     further = further + raised

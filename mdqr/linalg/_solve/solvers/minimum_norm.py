@@ -30,6 +30,8 @@ _LEVELS = (2, 4)
 _MOST_STEPS, _MOST_ROUNDS = 100, 6
 # Nothing here is below, and the exponent of what a limb may lose.
 _LEAST, _LOST = 2.0**-1000, -1074
+# The exponent of the largest unknowns y.
+_HIGHEST = 900
 # What is left should be so much smaller than eps, so that x is nearly always rounded correctly.
 _WANTED = 2.0**-30
 # Of exact y so many bits at the end are zeros.
@@ -74,8 +76,8 @@ class _MinimumNorm(Answer):
         if problem.is_empty:
             solution, error = _of_nothing(system, c)
         else:
-            refinement = _Refinement(system, basis, given, c, powers)
-            solution, error = refinement.solved()
+            c, powers = _in_range(basis, condition, c, powers)
+            solution, error = _Refinement(system, basis, given, c, powers).solved()
         part = Part(given, c, powers, solution, error)
         super().__init__(system, [part], problem.inputs, condition, rank)
 
@@ -142,6 +144,22 @@ def _of_nothing(system: Wide, c: Block) -> tuple[Solution, Block]:
     x = system.kind.zeros(system.backend.xp, (*shape[:-2], system.columns, shape[-1]))
     size = system.size(x)
     return Solution(x, c, c, [scaling.largest(size, -2, 0.0)]), size
+
+
+def _in_range(basis: Basis, condition: np.ndarray, c: Block, powers: Block) -> tuple[Block, Block]:
+    """Return c and its powers of two, columns divided by powers of two so that y is in range.
+
+    ``y = X X^H c`` grows with the square of the condition, which more than 9 limbs have room for,
+    and doubles have not.
+    """
+    if (condition < 2.0 ** (_HIGHEST // 2)).all():
+        return c, powers
+    xp, is_complex = basis.system.backend.xp, basis.system.kind.is_complex
+    lengths = scaling.norms(basis.x, (-2, -1))[..., None], basis.image(c).max(axis=-2)
+    excess = sum(xp.frexp(length)[1] for length in lengths) - _HIGHEST
+    shift = -xp.where(excess > 0, excess, 0)
+    lowered = basis.system.backend.ldexp(c, shift[..., None, :], is_complex=is_complex)
+    return lowered, powers + shift
 
 
 class _Evaluated(NamedTuple):
@@ -320,7 +338,7 @@ class _Refinement:
         blocks = (self.c, *at, found.low, found.h)
         c, y, v, w, s, low, h = map(native_abs, blocks, [system.kind.is_complex] * len(blocks))
         f = square_of(eps) * (a @ xp.ldexp(v, squared) + c) + own * (a @ xp.ldexp(h, squared) + s)
-        f = own * system.size(found.rest) + eps * s + self._summed(f, v, -1)
+        f = own * system.size(found.rest) + eps * s + self._summed(f, xp.ldexp(v, squared), -1)
         g = square_of(eps) * (turned @ y + v) + own * (turned @ low + w)
         g = eps * w + self._summed(g, y, -2)
         # Columns of zeros have unknowns that are zero, and zeros are solved by zeros.
@@ -347,7 +365,8 @@ class _Refinement:
         low_a, low_c, low_y, low_v = (
             lowest_bits(block, is_complex) for block in (system.a, self.c, at.y, at.v)
         )
-        f = self._summed(square_of(eps) * (a @ xp.ldexp(v, squared) + system.size(self.c)), v, -1)
+        low = xp.ldexp(v, squared)
+        f = self._summed(square_of(eps) * (a @ low + system.size(self.c)), low, -1)
         turned, y_size = a.swapaxes(-1, -2), system.size(at.y)
         g = self._summed(square_of(eps) * (turned @ y_size + v), y_size, -2)
         units = xp.minimum(of_products(low_a, low_v + squared), low_c)

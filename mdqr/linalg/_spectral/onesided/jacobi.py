@@ -27,7 +27,7 @@ from mdqr.linalg._factor.condition import GOLDEN
 from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import fetch
-from mdqr.linalg._shared.operands import precision_for
+from mdqr.linalg._shared.operands import precision_for, precision_with
 from mdqr.linalg._spectral.onesided import rotations, starts
 
 _MOST_SWEEPS = 60
@@ -427,7 +427,7 @@ def _inverse_root(
 def _limbs_for(size: float, kind: Kind) -> int:
     """Return how many limbs count of what is added to 1 and no larger than `size`."""
     wanted = precision_for(kind.limbs).eps / size
-    return next(p.limbs for p in PRECISIONS if p.limbs == kind.limbs or p.eps <= wanted)
+    return min(precision_with(wanted).limbs, kind.limbs)
 
 
 def _normalised(
