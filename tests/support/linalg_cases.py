@@ -15,6 +15,7 @@ from exact_matrices import (
     identity,
     quotients,
 )
+from ranges import in_range, room
 
 import mdqr
 from mdqr.testing import matrix
@@ -26,18 +27,15 @@ __all__ = [
     "factor_errors",
     "fractions",
     "identity",
+    "in_range",
     "quotients",
     "random",
     "rational_solution",
+    "room",
     "scaled",
     "shortest_solution",
     "square_solution",
 ]
-
-
-def room(precision):
-    """Return how many powers of two below 1 all limbs of a number are normal doubles."""
-    return 1022 - 54 * precision.limbs
 
 
 def random(m, n, precision, dtype, rng, cond=100):
