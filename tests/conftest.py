@@ -46,6 +46,8 @@ gc.disable()
 def pytest_collection_finish():
     gc.freeze()
     gc.enable()
+    # Fractions and draws of Hypothesis come by the thousand, and few of them in circles.
+    gc.set_threshold(20_000, 20, 20)
 
 
 # The precisions of which a usual run has one test in so many.

@@ -28,7 +28,7 @@ def accept(a, Q, R, P):
     assert sorted(P.tolist()) == list(range(n))
     a = a[:, P]
     assert cases.column_errors(a, Q, R).max(initial=0.0) <= 20 * n
-    assert cases.factor_errors(a, Q, R)[3] <= 20 * n
+    assert cases.orthogonality(Q) <= 20 * n
     cases.check_form(R)
     squares = cases.Exact.of(R).squares()
     for k in range(min(R.shape)):

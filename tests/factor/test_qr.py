@@ -24,7 +24,7 @@ def accept(a, Q, R):
     """The acceptance of factors: columnwise residuals, orthogonality, and the form of R."""
     n = a.shape[-1]
     assert cases.column_errors(a, Q, R).max(initial=0.0) <= 20 * n
-    assert cases.factor_errors(a, Q, R)[3] <= 20 * n
+    assert cases.orthogonality(Q) <= 20 * n
     cases.check_form(R)
 
 

@@ -25,6 +25,7 @@ from mdqr.linalg._general.pencil import Pair
 from mdqr.linalg._general.subspaces.newton import Basis
 from mdqr.linalg._shared.data_error import Errors
 from mdqr.linalg._spectral import residual_bounds, singular_bounds
+from mdqr.testing import matrix
 from mutants import judges
 from mutants.judges import Claims
 
@@ -68,7 +69,7 @@ def _block(a: MDArray, kind: Kind) -> Any:
 
 
 def _random(n: int, precision: Precision, rng: Any, dtype: type = float, cond: float = 100) -> Any:
-    return cases.random(n, n, precision, dtype, rng, cond=cond)
+    return matrix("random", n, n, cond=cond, precision=precision, dtype=dtype, rng=rng)
 
 
 def _determinant(precision: Precision, rng: Any, trial: int) -> Iterator[float]:

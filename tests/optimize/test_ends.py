@@ -55,7 +55,7 @@ def test_equations_in_float32_are_named():
 @pytest.mark.parametrize("precision", [mdqr.dd, mdqr.qd, mdqr.od])
 def test_a_column_too_many_claims_no_digits(precision):
     """Second differences in dd had errors that were taken for those of od."""
-    for seed in range(6):
+    for seed in range(3):
         rng = np.random.default_rng(seed)
         x, y = (full_width(rng, mdqr.od, (9,)) for _ in range(2))
         found, said = ends(

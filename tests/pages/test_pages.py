@@ -8,9 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from matplotlib import pyplot as plt
 
 from benchmarks.common.rows import RESULTS, read
 from benchmarks.common.runner import unknown
+from benchmarks.figures.style import settings
+from docs.figures import hilbert
 
 ROOT = Path(__file__).resolve().parents[2]
 WHICH_TOOL = ROOT / "docs" / "explanation" / "which-tool-when.md"
@@ -34,6 +37,18 @@ def test_the_lines_of_the_readme_print_what_it_says(capsys):
     assert capsys.readouterr().out == blocks("text")
 
 
+def test_a_figure_of_fewer_orders_is_drawn_and_never_claims_too_much(tmp_path, monkeypatch):
+    """The functions assert what they draw; every third order takes a third of the time."""
+    monkeypatch.setattr(hilbert, "STEP", 3 * hilbert.STEP)
+    file = tmp_path / "figure.svg"
+    with settings():
+        figure = hilbert.draw()
+        figure.savefig(file, transparent=True)
+    plt.close(figure)
+    assert "</svg>" in file.read_text()
+
+
+@pytest.mark.long
 def test_the_figure_is_drawn_and_never_claims_too_much(tmp_path):
     """The script asserts what it draws."""
     file = tmp_path / "figure.svg"

@@ -100,10 +100,21 @@ def of_page(page: Path) -> list[str]:
 @cache
 def docstrings() -> list[str]:
     """Return all docstrings of the package."""
-    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    trees = [ast.parse(path.read_text()) for path in sorted((ROOT / "mdqr").rglob("*.py"))]
-    nodes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, kinds)]
-    return [text for node in nodes if (text := ast.get_docstring(node))]
+    found = []
+    for path in sorted((ROOT / "mdqr").rglob("*.py")):
+        found += documented(ast.parse(path.read_text()))  # a tree is large: none is kept
+    return found
+
+
+def documented(node: ast.AST) -> list[str]:
+    """Return the docstrings of a module, class or function and those within, not of expressions."""
+    kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    text = ast.get_docstring(node) if isinstance(node, kinds) else None
+    found = [text] if text else []
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for child in getattr(node, field, ()):
+            found += documented(child)
+    return found
 
 
 @cache

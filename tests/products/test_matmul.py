@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from each_case import each_case
 from exact_matrices import flushed
+from exact_matrices import product as integer_product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -181,20 +182,28 @@ def test_terms_that_are_left_where_the_largest_meet_zeros(multiple, dtype):
                 assert (mdqr.from_limbs(left, dtype=dtype) == -small).all()
 
 
-def test_long_rows_of_wild_range_are_summed_exactly(precision):
-    """Beyond the digits and beyond the blocks that exact sums are computed in."""
+@pytest.fixture(scope="module")
+def long_rows():
+    """Return factors of a wild range, their exact product, and that of the moduli."""
     rng = np.random.default_rng(8)
     k = 2**15 + 100
     shapes = ((9, k), (k, 2))
     mantissas = [rng.integers(-(2**52), 2**52, shape) for shape in shapes]
     exponents = [rng.integers(-250, 251, shape) for shape in shapes]
     x, y = (np.ldexp(m.astype(float), e) for m, e in zip(mantissas, exponents, strict=True))
-    got = matmul(x, y, precision=precision, method="direct").to_fractions()
     a, b = (m.astype(object) << (e + 250) for m, e in zip(mantissas, exponents, strict=True))
+    sums = integer_product(a, b), integer_product(abs(a), abs(b))
+    to_fractions = np.frompyfunc(lambda value: Fraction(value, 2**500), 1, 1)
+    return x, y, *map(to_fractions, sums)
+
+
+def test_long_rows_of_wild_range_are_summed_exactly(precision, long_rows):
+    """Beyond the digits and beyond the blocks that exact sums are computed in."""
+    x, y, wanted, sizes = long_rows
+    got = matmul(x, y, precision=precision, method="direct").to_fractions()
     for i, j in np.ndindex(got.shape):
-        want = Fraction(sum((a[i] * b[:, j]).tolist()), 2**500)
-        size = Fraction(sum(abs(a[i] * b[:, j]).tolist()), 2**500)
-        bound = abs(want) if precision.limbs > 2 else (k + 8) * size  # dd has no digits
+        want, most = wanted[i, j], (len(y) + 8) * sizes[i, j]
+        bound = abs(want) if precision.limbs > 2 else most  # dd has no digits
         assert abs(got[i, j] - want) <= precision.eps * bound
 
 

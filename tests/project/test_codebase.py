@@ -73,12 +73,18 @@ def kernel_code(text: str) -> set[int]:
 
 
 @cache
-def python_facts(path: Path) -> tuple[set[int], list[tuple[str, range]]]:
-    """Lines of code, and names and lines of functions: what is kept of a tree, which is large."""
+def python_facts(path: Path) -> tuple[set[int], list[tuple[str, range]], list[int]]:
+    """Return what is kept of a tree, which is large.
+
+    Lines of code; names and lines of functions; in the package, lines that list all precisions.
+    """
     text = path.read_text()
-    nodes = list(statements(ast.parse(text)))
+    tree = ast.parse(text)
+    nodes = list(statements(tree))
     functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-    return code_of(text, nodes), [(n.name, range(n.lineno, n.end_lineno + 1)) for n in functions]
+    lists = precision_lists(tree) if name_of(path).startswith("mdqr/") else []
+    spans = [(n.name, range(n.lineno, n.end_lineno + 1)) for n in functions]
+    return code_of(text, nodes), spans, lists
 
 
 def code(path: Path) -> set[int]:
@@ -100,7 +106,7 @@ def test_only_code_counts():
 
 
 def long_functions(path: Path) -> list[str]:
-    lines, spans = python_facts(path)
+    lines, spans, _ = python_facts(path)
     return [name for name, span in spans if len(span) > 50 and len(lines & set(span)) > 50]
 
 
@@ -159,11 +165,11 @@ def listed(node: ast.AST) -> set[object]:
     }
 
 
-def precision_lists(path: Path) -> list[int]:
+def precision_lists(tree: ast.AST) -> list[int]:
     """Lines with a display of all limb counts or all names above d."""
     wanted = [{getattr(p, key) for p in PRECISIONS[1:]} for key in ("limbs", "name")]
     displays = (ast.List, ast.Tuple, ast.Set, ast.Dict)
-    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, displays)]
+    nodes = [node for node in ast.walk(tree) if isinstance(node, displays)]
     return [node.lineno for node in nodes if any(names <= listed(node) for names in wanted)]
 
 
@@ -171,7 +177,7 @@ def test_precisions_are_taken_from_the_registry():
     """Another limb count needs kernels and a line in the registry, and no change of Python."""
     exempt = {"mdqr/_precision.py", "mdqr/__init__.py"}
     package = [path for path in PYTHON if name_of(path).startswith("mdqr/")]
-    found = {name_of(path): precision_lists(path) for path in package}
+    found = {name_of(path): python_facts(path)[2] for path in package}
     assert exempt <= set(found)
     assert {name for name, lines in found.items() if lines} == exempt
 

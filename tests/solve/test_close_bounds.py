@@ -10,17 +10,22 @@ import pytest
 
 import mdqr
 from mdqr.linalg import lstsq
+from mdqr.testing import matrix
+
+
+def _random(m, n, precision, rng):
+    return matrix("random", m, n, precision=precision, rng=rng)
 
 
 def _tall(rng, precision, m=9, n=4):
-    a, b = (cases.random(m, k, precision, float, rng) for k in (n, 2))
+    a, b = (_random(m, k, precision, rng) for k in (n, 2))
     return a, b, cases.rational_solution(a, b)[0]
 
 
 def _weighted(method, m=9):
     def way(rng, precision):
         a, b, _ = _tall(rng, precision, m)
-        w = abs(cases.random(m, 1, precision, float, rng)[:, 0]) + 0.1
+        w = abs(_random(m, 1, precision, rng)[:, 0]) + 0.1
         exact = cases.rational_solution(a, b, cases.fractions(w))[0]
         return lstsq(a, b, weights=w, method=method), exact
 
@@ -38,8 +43,8 @@ def _plain(shape=(9, 4), **options):
 def _shortest(**options):
     def way(rng, precision):
         a, b = (
-            cases.random(9, 4, precision, float, rng).T,
-            cases.random(4, 2, precision, float, rng),
+            _random(9, 4, precision, rng).T,
+            _random(4, 2, precision, rng),
         )
         return lstsq(a, b, **options), cases.shortest_solution(a, b)
 
@@ -59,7 +64,7 @@ def _deficient(basic):
         right[:, :3] += 40 * np.eye(3, dtype=int)
         a, b = (
             mdqr.array(left @ right, precision=precision),
-            cases.random(9, 2, precision, float, rng),
+            _random(9, 2, precision, rng),
         )
         fit = lstsq(a, b, rtol=1e-10, basic=basic)
         chosen = np.asarray(fit.info.pivots)[:3]

@@ -278,9 +278,10 @@ def test_data_digits(shape, wild, rng):
     a, b = rng.standard_normal(shape) * sizes, rng.standard_normal(shape[0])
     info = quiet(a, b, precision=mdqr.qd, max_condition=np.inf).info
     seen, exact = np.full(shape[1], np.inf), [mdqr.array(v, precision=mdqr.qd) for v in (a, b)]
+    wanted = quiet(*exact, max_condition=np.inf).x
     for _ in range(100):
         moved = (v * (1 + rng.uniform(-1, 1, v.shape) * mdqr.qd(2.0**-53)) for v in exact)
-        x, wanted = quiet(*moved, max_condition=np.inf).x, quiet(*exact, max_condition=np.inf).x
+        x = quiet(*moved, max_condition=np.inf).x
         seen = np.minimum(seen, -np.log10(abs((x - wanted) / wanted).to_numpy()))
     assert (info.data_digits <= seen + 0.01).all()
     assert (info.data_digits >= seen - 1.5).all()

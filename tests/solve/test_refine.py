@@ -15,7 +15,7 @@ from test_lstsq import check_bounds
 import mdqr
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import lstsq, solve
-from mdqr.testing import assert_close, assert_same_bits
+from mdqr.testing import assert_close, assert_same_bits, matrix
 
 REFUSED = 'method="refine" does not show all digits'
 
@@ -46,9 +46,10 @@ def test_the_answers_of_both_methods(precision, dtype, shape, cond, rng):
     """Batches, columns and weights; both round the same numbers."""
     if precision.limbs == 1 and shape[0] > shape[1]:
         cond = cond**0.5  # as above
-    a = cases.random(*shape, precision, dtype, rng, cond=cond)
+    options = {"precision": precision, "dtype": dtype, "rng": rng}
+    a = matrix("random", *shape, cond=cond, **options)
     a = mdqr.stack([a, a[::-1]])
-    b = cases.random(shape[0], 3, precision, dtype, rng)
+    b = matrix("random", shape[0], 3, **options)
     weights = rng.uniform(0.1, 10, shape[0])
     weights[3] = 0.0 if shape[0] > shape[1] else 1.0
     options = {"weights": weights, "max_condition": np.inf}

@@ -12,7 +12,7 @@ import pytest
 import mdqr
 from mdqr.linalg import lstsq, qr_factor, solve, solve_triangular
 from mdqr.linalg._solve.householder import componentwise
-from mdqr.testing import assert_close
+from mdqr.testing import assert_close, matrix
 
 BLOCKS = np.array([[1.0, 0], [2, 0], [3, 0], [0, 1], [0, 2], [0, 3]])
 
@@ -182,8 +182,8 @@ def test_conditions_near_one_over_eps(precision, exponent, rng):
     """As many steps as the contraction needs, and all digits at the end."""
     # Its square leaves digits of what underflows in residuals.
     cond = Fraction(2) ** min(int(-np.log2(precision.eps) * exponent), 520)
-    a = cases.random(8, 4, precision, float, rng, cond=cond)
-    b = cases.random(8, 1, precision, float, rng)[:, 0]
+    a = matrix("random", 8, 4, cond=cond, precision=precision, rng=rng)
+    b = matrix("random", 8, 1, precision=precision, rng=rng)[:, 0]
     for right in (b, a @ np.ones(4)):
         fit = lstsq(a, right, 0)
         check_claims(fit, solution(a, right))

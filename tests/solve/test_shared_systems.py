@@ -11,13 +11,14 @@ from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import solve
 from mdqr.linalg._solve.solvers import shared
+from mdqr.testing import matrix
 
 TWO = ["cpu", "cpu"]
 
 
 def problem(precision, dtype, rng, *, n=23, k=2, cond=1e4):
     """Return a system of scaled rows and columns, and sides."""
-    a = cases.random(n, n, precision, dtype, rng, cond=cond)
+    a = matrix("random", n, n, cond=cond, precision=precision, dtype=dtype, rng=rng)
     far = min(200, cases.room(precision) // 3)
     scale = 2.0 ** rng.integers(-far, far, (2, n))
     b = mdqr.random.normal((n, k), precision=precision, dtype=dtype, rng=rng)

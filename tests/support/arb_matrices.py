@@ -1,5 +1,7 @@
 """Exact matrices of python-flint, and references computed by them."""
 
+import math
+
 import flint
 import numpy as np
 
@@ -49,9 +51,11 @@ def square_root(a, start):
     return x
 
 
-def logarithm(a, near, roots=12):
+def logarithm(a, near):
     """Return the logarithm of `a` that is next to the matrix `near`."""
     flint.ctx.prec = BITS
+    # Terms of the series cost less than roots do, once that of the last root is small.
+    roots = max(math.frexp(moduli(near).sum(axis=1).max())[1], 0) + 3
     x = a
     for k in range(1, roots + 1):
         x = square_root(x, middle((near * flint.acb(2.0**-k)).exp()))

@@ -8,8 +8,6 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 
-from mdqr.testing._exact import SCALE, to_integers
-
 try:
     import flint
 except ImportError:  # on the machines of tests/gpu
@@ -24,19 +22,22 @@ class Exact:
 
     def __init__(self, real, imag, exponent):
         self.real, self.imag, self.exponent = real, imag, exponent
+        self._flint = None
 
     @classmethod
     def of(cls, a):
-        """Take the limbs of an array, less their common factor of two."""
+        """Take the limbs of an array, in units of the lowest bit of any."""
         limbs = a.to_device("cpu").limbs
-        parts = [to_integers(part) for part in (limbs if a.is_complex else [limbs])]
-        together = 0
-        for part in parts:
-            for value in part.ravel():
-                together |= int(value)
-        zeros = (together & -together).bit_length() - 1 if together else 0
-        real, *imag = [part >> zeros for part in parts]
-        return cls(real, imag[0] if imag else None, SCALE - zeros)
+        planes = np.moveaxis(limbs, 1, 0) if a.is_complex else limbs
+        mantissas, exponents = np.frexp(planes)
+        digits = np.ldexp(mantissas, 53).astype(np.int64)
+        zeros = np.frexp((digits & -digits).astype(float))[1] - 1  # at the end of each
+        exponents = np.where(digits, exponents + (zeros - 53), 2000)
+        unit = min(int(exponents.min(initial=2000)), 1024)
+        digits = (digits >> np.maximum(zeros, 0)).astype(object)
+        total = np.sum(digits << (exponents - unit).astype(object), axis=0)
+        real, imag = total if a.is_complex else (total, None)
+        return cls(real, imag, -unit)
 
     def at(self, exponent):
         """The same matrix in finer units."""
@@ -62,19 +63,34 @@ class Exact:
 
     def __matmul__(self, other):
         exponent = self.exponent + other.exponent
-        if self.imag is None and other.imag is None:
-            return Exact(product(self.real, other.real), None, exponent)
-        a, b, c, d = self.real, self._imag(), other.real, other._imag()
-        real, imag = product(a, c) - product(b, d), product(a, d) + product(b, c)
-        return Exact(real, imag, exponent)
+        a, b = ([x.real] + [x.imag] * (x.imag is not None) for x in (self, other))
+        if flint is None:
+            return Exact(*_multiplied(a, b), exponent)
+        parts = _multiplied(self._matrices(), other._matrices())
+        found = Exact(*(None if part is None else integers(part) for part in parts), exponent)
+        found._flint = [part for part in parts if part is not None]
+        return found
+
+    def _matrices(self):
+        """The parts as matrices of python-flint, which are made once."""
+        if self._flint is None:
+            parts = [self.real] if self.imag is None else [self.real, self.imag]
+            self._flint = [flint_matrix(part) for part in parts]
+        return self._flint
 
     @property
     def T(self):
-        return Exact(self.real.T, None if self.imag is None else self.imag.T, self.exponent)
+        found = Exact(self.real.T, None if self.imag is None else self.imag.T, self.exponent)
+        found._flint = self._flint and [part.transpose() for part in self._flint]
+        return found
 
     @property
     def H(self):
-        return Exact(self.real.T, None if self.imag is None else -self.imag.T, self.exponent)
+        found = self.T
+        if self.imag is not None:
+            found.imag = -found.imag
+            found._flint = found._flint and [found._flint[0], -found._flint[1]]
+        return found
 
     def squares(self):
         """The squared moduli as an object array of integers, in units of 2**(-2 exponent)."""
@@ -104,13 +120,31 @@ def product(a, b):
     """The product of integer matrices, by FLINT where it is installed: object arrays are slow."""
     if flint is None:
         return a.dot(b)
-    found = flint_matrix(a) * flint_matrix(b)
-    values = np.array([int(value) for value in found.entries()], dtype=object)
-    return values.reshape(a.shape[0], b.shape[1])
+    return integers(flint_matrix(a) * flint_matrix(b))
 
 
 def flint_matrix(values):
     return flint.fmpz_mat(*values.shape, [int(value) for value in values.ravel()])
+
+
+def integers(matrix):
+    """A matrix of python-flint as an object array."""
+    found = np.array([int(value) for value in matrix.entries()], dtype=object)
+    return found.reshape(matrix.nrows(), matrix.ncols())
+
+
+def _multiplied(a, b):
+    """The real and imaginary parts of a product, of one or two parts each; a real one has None."""
+    if len(a) == len(b) == 2:
+        x, y = _times(a[0], b[0]), _times(a[1], b[1])
+        return x - y, _times(a[0] + a[1], b[0] + b[1]) - x - y
+    if len(a) == 2:
+        return _times(a[0], b[0]), _times(a[1], b[0])
+    return _times(a[0], b[0]), _times(a[0], b[1]) if len(b) == 2 else None
+
+
+def _times(a, b):
+    return a.dot(b) if isinstance(a, np.ndarray) else a * b
 
 
 def identity(n):

@@ -34,6 +34,7 @@ Results = Iterator[tuple[str, Callable[[], object]]]
 
 COUNT = 1601  # several chunks, and no multiple of a vector
 FEW = 601  # the same for functions that take a hundred times as long as an operation
+FULL = 4  # with more limbs, whose products take several times as long, matrices have half the sides
 VARIANTS = {
     f"{threads} thread{'s' * (threads > 1)}{', flushing' * flushing}": (threads, flushing)
     for threads, flushing in ((1, False), (3, True))
@@ -63,6 +64,11 @@ def draws(rng, limbs, shape, is_complex, maker=plain):
     """Draw a block."""
     parts = [maker(rng, limbs, shape) for _ in range(2 if is_complex else 1)]
     return np.stack(parts) if is_complex else parts[0]
+
+
+def sides(limbs, *lengths):
+    """Return the sides of matrices; half of them are odd, too, where these are."""
+    return lengths if limbs <= FULL else tuple(n // 4 * 2 + n % 2 for n in lengths)
 
 
 def finite(rng, limbs, shape):
@@ -127,12 +133,13 @@ def small_systems(backend, limbs, is_complex) -> Results:
 def products(backend, limbs, is_complex) -> Results:
     rng = np.random.default_rng(3)
     options = {"kind": Kind(limbs, is_complex)}
+    m, k, n = sides(limbs, 67, 45, 33)
     a, b, c, batch = (
-        draws(rng, limbs, shape, is_complex) for shape in ((67, 45), (45, 33), (67, 33), (5, 45, 7))
+        draws(rng, limbs, shape, is_complex) for shape in ((m, k), (k, n), (m, n), (5, k, 7))
     )
-    short = draws(rng, 1, (45, 33), is_complex)
+    short = draws(rng, 1, (k, n), is_complex)
     wild = draws(rng, limbs, (9, 23), is_complex, finite)
-    graded = np.ldexp(a, -15 * np.arange(45))
+    graded = np.ldexp(a, -15 * np.arange(k))
     yield "matmul", lambda: backend.matmul(a, b, **options)
     yield "matmul subtract", lambda: backend.matmul(a, b, c=c, subtract=True, **options)
     yield "matmul one limb", lambda: backend.matmul(a, short, **options)
@@ -177,14 +184,15 @@ def series(backend, limbs, is_complex) -> Results:
 
     yield "series_expand", lambda: expanded(3)
     yield "series_order", lambda: orders(3)
-    yield "series_order many", lambda: orders(300)
+    yield "series_order many", lambda: orders(*sides(limbs, 300))
 
 
 def factorisations(backend, limbs, is_complex) -> Results:
     rng = np.random.default_rng(4)
     options = {"kind": Kind(limbs, is_complex)}
     panels, tiles, right = (
-        draws(rng, limbs, shape, is_complex) for shape in ((3, 51, 13), (3, 17, 17), (3, 17, 7))
+        draws(rng, limbs, shape, is_complex)
+        for shape in ((3, *sides(limbs, 51, 13)), (3, 17, 17), (3, 17, 7))
     )
     yield "qr_panel", lambda: backend.qr_panel(panels, **options)
     band, left, rest = (
@@ -212,7 +220,7 @@ def eliminations(backend, limbs, is_complex) -> Results:
     rng = np.random.default_rng(10)
     kind = Kind(limbs, is_complex)
     matrices = draws(rng, limbs, (3, 37, 29), is_complex)
-    definite = draws(rng, limbs, (3, 11, 301), is_complex)
+    definite = draws(rng, limbs, (3, 11, *sides(limbs, 301)), is_complex)
     diagonal = np.arange(11)
     definite[..., diagonal, diagonal] += 64.0 * (np.arange(limbs) == 0)[:, None, None]
 
@@ -228,17 +236,18 @@ def eliminations(backend, limbs, is_complex) -> Results:
 
 def algorithms(precision, is_complex) -> Results:
     dtype = complex if is_complex else float
-    a = mdqr.testing.matrix("random", 61, 43, cond=1e9, precision=precision, dtype=dtype, rng=4)
+    m, n = sides(precision.limbs, 61, 43)
+    a = mdqr.testing.matrix("random", m, n, cond=1e9, precision=precision, dtype=dtype, rng=4)
     x = mdqr.MDArray._wrap(
         draws(np.random.default_rng(6), precision.limbs, (COUNT,), is_complex, mixed),
         precision,
         is_complex,
     )
-    b = mdqr.testing.matrix("random", 61, 2, precision=precision, dtype=dtype, rng=5)
+    b = mdqr.testing.matrix("random", m, 2, precision=precision, dtype=dtype, rng=5)
     yield "negative", lambda: (-x).limbs
     yield "qr Q", lambda: mdqr.linalg.qr(a, method="householder").Q.limbs
     yield "qr R", lambda: mdqr.linalg.qr(a, method="householder", mode="r").limbs
-    yield "solve_triangular", lambda: mdqr.linalg.solve_triangular(a[:43], b[:43]).limbs
+    yield "solve_triangular", lambda: mdqr.linalg.solve_triangular(a[:n], b[:n]).limbs
     yield "lstsq", lambda: mdqr.linalg.lstsq(a, b, method="householder").x.limbs
 
 

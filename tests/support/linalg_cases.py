@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import flint
+import mpmath
 import numpy as np
 from exact_matrices import (
     Exact,
@@ -13,11 +14,13 @@ from exact_matrices import (
     factor_errors,
     flint_matrix,
     identity,
+    orthogonality,
+    product,
     quotients,
 )
+from ranges import in_range, room
 
 import mdqr
-from mdqr.testing import matrix
 
 __all__ = [
     "Exact",
@@ -26,23 +29,75 @@ __all__ = [
     "factor_errors",
     "fractions",
     "identity",
+    "in_range",
+    "orthogonality",
     "quotients",
     "random",
     "rational_solution",
+    "room",
     "scaled",
     "shortest_solution",
     "square_solution",
 ]
 
 
-def room(precision):
-    """Return how many powers of two below 1 all limbs of a number are normal doubles."""
-    return 1022 - 54 * precision.limbs
-
-
 def random(m, n, precision, dtype, rng, cond=100):
-    """A matrix with full limbs and a condition that the precision can carry."""
-    return matrix("random", m, n, cond=cond, precision=precision, dtype=dtype, rng=rng)
+    """A matrix with full limbs and a condition that the precision can carry.
+
+    As `mdqr.testing.matrix("random")`, in a fifth of its time: the singular factors are orthogonal
+    to 30 bits, and so the singular values are in geometric progression but for as much of each.
+    """
+    bits, rank, is_complex = precision.bits + 64, min(m, n), dtype is complex
+    (*left,), (*right,) = (_orthogonal(k, rank, is_complex, rng) for k in (m, n))
+    left = [part * _singular_values(rank, cond, bits, rng) for part in left]
+    rows = np.concatenate(right, axis=1).T
+    parts = [np.concatenate(left, axis=1)]
+    if is_complex:
+        parts.append(np.concatenate([left[1], -left[0]], axis=1))
+    unit = -bits - 2 * FACTOR_BITS
+    limbs = [_limbs(product(part, rows), unit, precision.limbs) for part in parts]
+    return mdqr.from_limbs(np.stack(limbs) if is_complex else limbs[0], dtype=dtype)
+
+
+FACTOR_BITS = 30
+
+
+def _orthogonal(m, n, is_complex, rng):
+    """Orthonormal columns of integers in units of 2**-FACTOR_BITS: real parts, imaginary parts."""
+    draws = rng.standard_normal((1 + is_complex, m, n))
+    q = np.linalg.qr(draws[0] + 1j * draws[1] if is_complex else draws[0])[0]
+    parts = [q.real, q.imag] if is_complex else [q]
+    # So many bits of them are those of any other BLAS, too.
+    return [np.rint(np.ldexp(part, FACTOR_BITS)).astype(np.int64).astype(object) for part in parts]
+
+
+def _singular_values(count, cond, bits, rng):
+    """From 1 to 1 / cond less up to 2**-FACTOR_BITS of each, in units of 2**-bits."""
+    with mpmath.workprec(bits + 64):
+        step = mpmath.mpf(Fraction(cond).denominator) / Fraction(cond).numerator
+        step = int(mpmath.ldexp(mpmath.root(step, max(count - 1, 1)), bits))
+    found, value = [], 1 << bits
+    for _ in range(count):
+        less = int.from_bytes(rng.bytes(bits // 8), "little")
+        found.append(value - (value * less >> (bits + FACTOR_BITS)))
+        value = value * step >> bits
+    return np.array(found, dtype=object)
+
+
+def _limbs(values, exponent, count):
+    """Round integers in units of 2**exponent to normalised limbs."""
+    planes = np.empty((count, *values.shape))
+    for k in range(count):
+        planes[k] = values.astype(float)
+        values = values - _integer(planes[k])
+    for k in range(count - 1):  # the nearest doubles may tie
+        total = planes[k] + planes[k + 1]
+        planes[k + 1] -= total - planes[k]
+        planes[k] = total
+    return np.ldexp(planes, exponent)
+
+
+_integer = np.frompyfunc(int, 1, 1)
 
 
 def scaled(a, rows=0, columns=0):

@@ -33,10 +33,12 @@ def cyclic_errors(coeffs, n):
     with mpmath.workdps(320):
         found = coeffs.to_mpmath()
         errors = np.zeros(found.shape)
+        roots = [mpmath.expjpi((2 * i + (n % 2 == 0)) / mpmath.mpf(n)) for i in range(n)]
+        binomials = [mpmath.mpf(1)]  # of 1 / n over k
+        for k in range(found.shape[1]):
+            binomials.append(binomials[k] * (mpmath.mpf(1) / n - k) / (k + 1))
         for i, k in np.ndindex(found.shape):
-            root = mpmath.expjpi((2 * i + (n % 2 == 0)) / mpmath.mpf(n))
-            exact = root * mpmath.binomial(mpmath.mpf(1) / n, k)
-            errors[i, k] = abs(found[i, k] - exact) / abs(exact)
+            errors[i, k] = abs(found[i, k] - roots[i] * binomials[k]) / abs(binomials[k])
     return errors
 
 

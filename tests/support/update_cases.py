@@ -38,12 +38,6 @@ def orthogonality(Q):
     return size(cases.identity(Q.shape[-1]) - q.H @ q)
 
 
-def in_range(exponents, precision):
-    """Exponents with which numbers keep all their limbs."""
-    found = np.maximum(exponents, precision.bits - 1062).astype(np.int32)
-    return found if found.ndim else int(found)
-
-
 def accept(a, Q, R, *, steps=1, largest=None):
     """The bound of `steps` updates, over matrices of norm at most `largest`."""
     cases.check_form(R)

@@ -8,6 +8,7 @@ import pytest
 import update_cases as cases
 from hypothesis import given
 from hypothesis import strategies as st
+from ranges import in_range
 
 import mdqr
 from mdqr._precision import PRECISIONS
@@ -88,7 +89,7 @@ def test_factors_are_never_worse(precision, n, share, drift, seed):
 
 def test_graded_columns(multiple, rng):
     a = matrix("random", 9, 5, precision=multiple, rng=rng)
-    a = mdqr.from_limbs(np.ldexp(a.limbs, cases.in_range(-100 * np.arange(5) + 150, multiple)))
+    a = mdqr.from_limbs(np.ldexp(a.limbs, in_range(-100 * np.arange(5) + 150, multiple)))
     Q, R = qr(a)
     found = repair(a, Q * (1 + multiple.eps**0.6), R)
     for j in range(5):

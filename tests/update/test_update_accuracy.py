@@ -9,6 +9,7 @@ import pytest
 import update_cases as cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ranges import in_range
 
 import mdqr
 from mdqr.linalg import qr, qr_delete, qr_insert, qr_update
@@ -93,7 +94,7 @@ def test_graded_columns(multiple, mode, rng):
     """Columns over 600 binary orders: no value over- or underflows, the bound holds by columns."""
     a = matrix("random", 9, 6, precision=multiple, rng=rng)
     exponent = -100 * np.arange(6) + 250
-    a = mdqr.from_limbs(np.ldexp(a.limbs, cases.in_range(exponent, multiple)))
+    a = mdqr.from_limbs(np.ldexp(a.limbs, in_range(exponent, multiple)))
     Q, R = qr(a, mode)
     u = a[:2] * 3.0
     for found, wanted in (

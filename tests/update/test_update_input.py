@@ -8,6 +8,7 @@ import linalg_cases
 import numpy as np
 import pytest
 import update_cases as cases
+from ranges import in_range
 
 import mdqr
 from mdqr._backend.cuda.backend import CudaBackend
@@ -275,7 +276,7 @@ def test_a_fresh_factorisation_starts_from_the_data(multiple, dtype, rng):
 @pytest.mark.parametrize("exponent", [1000, -600])
 def test_sizes_whose_squares_leave_the_range(precision, dtype, exponent, rng):
     """Float arrays too, which LAPACK scales by itself: no false alarm, no warning, no garbage."""
-    exponent = cases.in_range(exponent, precision)
+    exponent = in_range(exponent, precision)
     small = cases.values((7, 3), precision, dtype, rng)
     u = cases.values((7, 1), precision, dtype, rng)
     a, v = small * 2.0**exponent, u * 2.0**exponent

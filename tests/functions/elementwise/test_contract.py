@@ -15,6 +15,7 @@ import pytest
 from elementwise_cases import BINARY, UNARY, VALUES, assert_normalised
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ranges import room
 
 import mdqr
 from mdqr.testing import arrays, assert_close, assert_same_bits, exact, pairs
@@ -171,8 +172,8 @@ def is_normal(x, exponent):
 def test_powers_of_two_pass_through(shift, precision):
     """Every operation takes a power of two out of its operands, to the bit."""
     # exponents for which no limb, and no product of limbs, leaves the normal range
-    room = (1022 - 54 * precision.limbs - 53) // 2
-    shift, least = max(shift, 40 - room), -min(40, room)
+    most = (room(precision) - 53) // 2
+    shift, least = max(shift, 40 - most), -min(40, most)
 
     @settings(max_examples=15)
     @given(pairs(precision, VALUES, min_exponent=least, max_exponent=40, relations=["independent"]))

@@ -26,7 +26,8 @@ from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays, assert_close, assert_same_bits, exact, pairs
 
 
-def check_unary(op, precision, dtype, count=VALUES, profile="default"):
+# As many values as of the default profile, from half as many draws, which take longer than errors.
+def check_unary(op, precision, dtype, count=2 * VALUES, profile="arrays"):
     @settings(settings.get_profile(profile))
     @given(arrays(precision, count, dtype=dtype))
     def check(x):
@@ -35,7 +36,7 @@ def check_unary(op, precision, dtype, count=VALUES, profile="default"):
     check()
 
 
-def check_binary(op, precision, dtype, count=VALUES, profile="default"):
+def check_binary(op, precision, dtype, count=2 * VALUES, profile="arrays"):
     @settings(settings.get_profile(profile))
     @given(pairs(precision, count, dtype=dtype))
     def check(xy):
@@ -119,8 +120,8 @@ def test_mixed_precisions(op, low, high):
 
 @pytest.mark.parametrize("op", BINARY)
 def test_mixed_fields(op, precision):
-    @settings(max_examples=20)
-    @given(arrays(precision, VALUES), arrays(precision, VALUES, dtype=complex))
+    @settings(max_examples=10)
+    @given(arrays(precision, 2 * VALUES), arrays(precision, 2 * VALUES, dtype=complex))
     def check(x, y):
         for operands in ((x, y), (y, x)):
             result = BINARY[op](*operands)
