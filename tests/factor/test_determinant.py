@@ -225,7 +225,7 @@ def test_bounds_of_data_hold_and_are_close(precision, n, rng):
 def test_bounds_of_logarithms(precision, dtype, n, rng):
     a = mdqr.random.normal((n, n), precision=precision, dtype=dtype, rng=rng)
     found = slogdet(a)
-    with mpmath.workdps(200):
+    with mpmath.workdps(precision.digits + 80):
         real, imag = [mpmath.mpf(p.numerator) / p.denominator for p in exact_det(a)]
         wanted = mpmath.log(mpmath.hypot(real, imag))
         error = abs(found.logabsdet.to_mpmath().item() - wanted)

@@ -53,7 +53,7 @@ def test_polar_numbers(form, multiple, rng):
     ]
     found = read(f"# Hz S {form}\n" + "\n".join(lines), 1, multiple).parameters[:, 0, 0]
     ratios = []
-    with mpmath.workprec(700):
+    with mpmath.workprec(1200):
         for x, y, size, angle in zip(
             exact(found.real), exact(found.imag), sizes, angles, strict=True
         ):
@@ -64,7 +64,7 @@ def test_polar_numbers(form, multiple, rng):
             bound = (16 + abs(angle) / 50 + (abs(size) / 8 if form == "DB" else 0)) * multiple.eps
             ratios.append(abs(got - wanted) / (bound * length))
     assert max(ratios) <= 1
-    assert max(ratios) >= 2.0**-10 or multiple is mdqr.od
+    assert max(ratios) >= 2.0**-10 or multiple >= mdqr.od
 
 
 @pytest.mark.parametrize(
