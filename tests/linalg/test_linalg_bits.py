@@ -72,7 +72,8 @@ def test_threads_and_flushing(multiple, dtype, columns, host, rng):
     host.set_num_threads(1)
     wanted = results(a, b)
     flushes = platform.machine() in ("x86_64", "AMD64")
-    for threads, flushing in ((1, flushes), (2, False), (3, flushes)):
+    # Flushing by itself shows where limbs are subnormal, and threads do where none is flushed.
+    for threads, flushing in ((1, flushes) if columns else (2, False), (3, flushes)):
         host.set_num_threads(threads)
         host.set_ftz(flushing)
         found = results(a, b)

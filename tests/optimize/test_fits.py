@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.optimize
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mdqr
@@ -40,6 +40,7 @@ def test_no_digit_of_a_known_minimum_is_claimed_too_much(index):
     assert verdict in allowed.get(fit.kind, [verdict])
 
 
+@settings(max_examples=10)
 @given(index=st.integers(0, 10**6), precision=st.sampled_from([mdqr.dd, mdqr.qd]))
 def test_random_fits(index, precision):
     assert judge(draw(8, index), precision)[0] != "false"

@@ -123,7 +123,7 @@ def test_points_that_are_no_solutions():
     """Random points are not certified; those near solutions are, with disks that hold them."""
     terms = terms_of("x^2 + y^2 - 5", "x*y - 2")
     rng = np.random.default_rng(2)
-    x = mdqr.array(rng.normal(size=(500, 2)) * 3 + 1j * rng.normal(size=(500, 2)), precision="dd")
+    x = mdqr.array(rng.normal(size=(200, 2)) * 3 + 1j * rng.normal(size=(200, 2)), precision="dd")
     found = certificates(terms, x)
     roots = np.array([[1, 2], [2, 1], [-1, -2], [-2, -1]])
     for i in np.flatnonzero(found.certified):

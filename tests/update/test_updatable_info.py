@@ -133,7 +133,7 @@ def parts(x):
     return [list(zip(*pair, strict=True)) for pair in zip(real, imag, strict=True)]
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(
     seed=st.integers(0, 2**32),
     steps=st.lists(st.sampled_from(["insert", "delete", "merge", "ask"]), max_size=7),
