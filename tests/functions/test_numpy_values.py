@@ -36,9 +36,9 @@ def worst(found, wanted, bounds):
 def judge(found, wanted, bounds):
     """Errors are within bounds, and the largest is not far below its own.
 
-    Octo-double operations are some 2**10 times better than their bounds.
+    Octo-double operations are some 2**10 times better than their bounds, hexa-double ones far more.
     """
-    least = 2.0**-10 if found.precision < HIGHEST else 0.0
+    least = {mdqr.od: 2.0**-16, HIGHEST: 0.0}.get(found.precision, 2.0**-10)
     assert least <= worst(found, wanted, bounds) <= 1
 
 

@@ -174,7 +174,10 @@ def precision_for(limbs: int) -> Precision:
 
 def precision_with(eps: float, least: int = 1) -> Precision:
     """Return the lowest precision with such an eps and `least` limbs at least, or the highest."""
-    return next((p for p in PRECISIONS if p.limbs >= least and p.eps <= eps), PRECISIONS[-1])
+    for precision in PRECISIONS:
+        if precision.limbs >= least and precision.eps <= eps:
+            return precision
+    return PRECISIONS[-1]
 
 
 def half_of(limbs: int) -> int:

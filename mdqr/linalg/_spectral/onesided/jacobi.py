@@ -23,12 +23,18 @@ from mdqr._limbs.folds import total
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr._progress import Reporter, Steps
-from mdqr.linalg._factor.condition import GOLDEN
 from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import fetch
-from mdqr.linalg._shared.operands import precision_for, precision_with
+from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._spectral.onesided import rotations, starts
+from mdqr.linalg._spectral.onesided.unitary import (
+    in_common_units,
+    limbs_for,
+    mixed,
+    mixed_product,
+    more_than_one,
+)
 
 _MOST_SWEEPS = 60
 # So many of the first sweeps turn vectors by LAPACK, of like size or of nearly equal length.
@@ -96,31 +102,15 @@ def orthogonalise(
     # Far sizes leave entries far apart too, whose products are slow while nothing mixes them.
     far = kind.limbs > 2 and spread > starts.SPREAD and x.shape[-2] >= _MIXED
     if far:
-        start = start._replace(x=_mixed(backend, start.x, kind), v=_mixed(backend, start.v, kind))
+        start = start._replace(x=mixed(backend, start.x, kind), v=mixed(backend, start.v, kind))
     # Entries of turns of the largest vectors, in units of the smallest, end at 2**-1074.
     apart = far or spread + precision_for(kind.limbs).bits > 1000
     found = _orthogonal(backend, start, kind, steps, far=far, apart=apart, turns_only=turns_only)
     if steps is not None:
         steps.end()
     if far:
-        found = found._replace(x=_mixed(backend, found.x, kind), v=_mixed(backend, found.v, kind))
+        found = found._replace(x=mixed(backend, found.x, kind), v=mixed(backend, found.v, kind))
     return found
-
-
-def _mixed(backend: Backend, x: Block, kind: Kind) -> Block:
-    """Return ``x (1 - 2 s s^T / m)``, s of signs: entries of a row get near each other in size.
-
-    Products of matrices whose terms are far below the largest entries of rows and columns are slow.
-    """
-    xp, m = backend.xp, int(x.shape[-1])
-    signs = kind.zeros(xp, (m, 1))
-    plane = signs[0] if kind.is_complex else signs
-    plane[0, :, 0] = xp.where((xp.arange(1, m + 1) * GOLDEN) % 1.0 < 0.5, 1.0, -1.0)
-    total = backend.matmul(x, signs, kind=kind)
-    half = kind.zeros(xp, (1, 1))
-    (half[0] if kind.is_complex else half)[0] = m / 2
-    total = backend.binary("divide", total, half, kind=kind)
-    return backend.matmul(total, signs.swapaxes(-1, -2), c=x, subtract=True, kind=kind)
 
 
 def _started(
@@ -171,13 +161,6 @@ def row_sums(backend: Backend, x: Block, kind: Kind) -> Block:
     """Return the sums of rows of real matrices: by a product, which wakes no threads for few."""
     ones = backend.xp.ones((1, x.shape[-1], 1))
     return backend.matmul(x, ones, kind=kind.real)[..., 0]
-
-
-def _times(backend: Backend, x: Block, factor: float, kind: Kind) -> Block:
-    """Return `x` times a double."""
-    block = kind.zeros(backend.xp, (1,) * (x.ndim - kind.lead))
-    (block[0] if kind.is_complex else block)[0] = factor
-    return backend.binary("multiply", x, block, kind=kind)
 
 
 def _orthogonal(
@@ -325,12 +308,12 @@ def _small_turns(
     active, left = turns.active, 4 * size * turns.cosine
     gram = pairs.gram
     if left > tolerance:
-        few = Kind(_limbs_for(size * turns.cosine, kind), field)
+        few = Kind(limbs_for(size * turns.cosine, kind), field)
         o, gap = (planes.first_limbs(y, field, few.limbs) for y in (gram, pairs.gap))
         o = o.copy()
         planes.diagonal(o)[...] = 0.0
         w = xp.where(active, backend.binary("divide", o, gap, kind=few), 0.0)
-        half = 0.5 * _product(backend, w, o, few, far)
+        half = 0.5 * mixed_product(backend, w, o, few, far)
         half = backend.binary("add", half, planes.adjoint(half, few.is_complex), kind=few)
         whole = _hermitian(xp, backend.binary("add", gram, half, kind=kind), kind)
         products = native_abs(whole, field)
@@ -363,7 +346,7 @@ def _step(
     By ``(1 + W + W^2 / 2) (1 + W^4 / 4)^(-1/2)``, unitary for skew W.
     """
     field, (x, exponents, v) = kind.is_complex, given
-    xp, more = backend.xp, partial(_more_than_one, backend, size=size, kind=kind, far=far)
+    xp, more = backend.xp, partial(more_than_one, backend, size=size, kind=kind, far=far)
     of_x = more(w)
     x = x if turns_only else exact.matmul(backend, of_x, x, c=x, kind=kind)
     if _are_zero(exponents):
@@ -371,63 +354,11 @@ def _step(
     powers = exponents[..., :, None] - exponents[..., None, :]
     if apart:
         # In units of vectors and in common ones, or small entries lose their digits in one of them.
-        of_v = more(_in_common_units(backend, w, powers, kind))
+        of_v = more(in_common_units(backend, w, powers, kind))
     else:
         powers = xp.maximum(xp.minimum(powers, starts.FAR), -starts.FAR)
         of_v = backend.ldexp(of_x, powers, is_complex=field)
     return x, exact.matmul(backend, of_v, v, c=v, kind=kind)
-
-
-def _in_common_units(backend: Backend, w: Block, powers: Block, kind: Kind) -> Block:
-    """Return ``2**powers[p, q] w[p, q]``, skew, from the half whose entries do not underflow."""
-    xp, field = backend.xp, kind.is_complex
-    below = backend.ldexp(w, xp.minimum(powers, 0), is_complex=field)
-    return xp.where(powers <= 0, below, -planes.adjoint(below, field))
-
-
-def _more_than_one(backend: Backend, w: Block, *, size: float, kind: Kind, far: bool) -> Block:
-    """Return the turn by W less 1."""
-    eps = precision_for(kind.limbs).eps
-    if size * size <= eps:
-        return w
-    few = Kind(_limbs_for(size * size, kind), kind.is_complex)
-    square = planes.first_limbs(w, kind.is_complex, few.limbs)
-    square = _product(backend, square, square, few, far)
-    w = backend.binary("add", w, 0.5 * square, kind=kind)
-    if size**4 > eps:
-        root = _inverse_root(backend, square, size**4, eps, few, far)
-        both = _product(backend, w, root, kind, far)
-        w = backend.binary("add", backend.binary("add", w, root, kind=kind), both, kind=kind)
-    return w
-
-
-def _product(backend: Backend, a: Block, b: Block, kind: Kind, far: bool) -> Block:
-    """Return products of square matrices, right to eps of their norms if `far`."""
-    if far and kind.limbs > 2:
-        a, b = _mixed(backend, a, kind), _mixed(backend, b.swapaxes(-1, -2), kind)
-        b = b.swapaxes(-1, -2)
-    return exact.matmul(backend, a, b, kind=kind)
-
-
-def _inverse_root(
-    backend: Backend, square: Block, size: float, eps: float, kind: Kind, far: bool
-) -> Block:
-    """Return ``(1 + S^2 / 4)^(-1/2) - 1`` to `eps`, S^2 of a norm of at most `size`."""
-    ratio = -(2.0**-4) * _product(backend, square, square, kind, far)
-    total = 2.0 * ratio
-    power, terms = ratio, 1
-    while (size / 4) ** (terms + 1) > eps:
-        terms += 1
-        power = _product(backend, power, ratio, kind, far)
-        term = _times(backend, power, math.comb(2 * terms, terms), kind)
-        total = backend.binary("add", total, term, kind=kind)
-    return total
-
-
-def _limbs_for(size: float, kind: Kind) -> int:
-    """Return how many limbs count of what is added to 1 and no larger than `size`."""
-    wanted = precision_for(kind.limbs).eps / size
-    return min(precision_with(wanted).limbs, kind.limbs)
 
 
 def _normalised(
