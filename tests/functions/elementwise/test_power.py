@@ -9,6 +9,7 @@ from array_cases import full_width, same_bits
 from each_case import each_case
 
 import mdqr
+from benchmarks.common.elementary import REAL_BOUND, errors
 
 
 @each_case("n", [0, 1, 2, 3, 7, 10, -1, -4, 2.0, np.int8(5), True, 1000, -(2**40)])
@@ -53,3 +54,11 @@ def test_what_is_no_number_is_refused(precision):
         mdqr.power(mdqr.ones(1, precision=precision), "two")
     with pytest.raises(TypeError, match="MDArray"):
         mdqr.power(2.0, 3.0)
+
+
+@pytest.mark.parametrize("distance", [200, 450, 600, 760, 900, 1020])
+def test_large_exponents_of_bases_next_to_one(multiple, distance):
+    """(1 + 2**-e)**y with abs(y) near 2**e: limbs of the logarithm would leave the range."""
+    x = 1 + mdqr.array(np.ldexp([1.0, 1.0, -1.0, -1.0], -distance), precision=multiple)
+    y = mdqr.array([1.25, -1.7, 1.25, -1.7], precision=multiple) / 3 * 2.0**distance
+    assert errors("power", mdqr.power(x, y), x, y).max() <= REAL_BOUND

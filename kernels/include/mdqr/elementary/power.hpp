@@ -58,14 +58,16 @@ template <class T, int N> MDQR_FN md<T, N> power(const md<T, N>& x, const md<T, 
     const md<T, N> one = spread<T, N>(1.0);
     const md<T, N> base = select(regular, select(x.limb[0] < zero, neg(x), x), one);
     const md<T, N> exponent = select(regular, y, one);
-    // A logarithm that a large exponent makes ordinary is scaled before its limbs leave the range.
+    // A logarithm that a large exponent makes ordinary is normalised, so that its limbs are in
+    // range.
     const wide<T, N> wide_base = with_limbs<N + 1>(base);
     const wide<T, N> above = add_network(wide_base, spread<T, N + 1>(-1.0));
     const mask_t<T> tiny = abs(above.limb[0]) < broadcast<T>(all_normal<N + 1>);
-    const T up = select(tiny, broadcast<T>(0x1p300), broadcast<T>(1.0));
-    const T down = select(tiny, broadcast<T>(0x1p-300), broadcast<T>(1.0));
-    const wide<T, N> l = natural(log_of<T, N>(wide_base, scaled(above, up)));
-    md<T, N> r = exp_of_product<T, N>(l, scaled(with_limbs<N + 1>(exponent), down));
+    T k;
+    const wide<T, N> unit = normalised(above, k);
+    k = select(tiny, k, zero);
+    const wide<T, N> l = natural(log_of<T, N>(wide_base, select(tiny, unit, above)));
+    md<T, N> r = exp_of_product<T, N>(l, times_power(with_limbs<N + 1>(exponent), k));
     fix_up((x.limb[0] < zero) & regular, r,
            [](const md<double, N>& s, const md<double, N>& v) {
                const parity p = parity_of(v);
