@@ -94,7 +94,7 @@ def factor(
     -------
     Pivoted
         The factorisation. Each diagonal entry of R is at least ``1 - 2**-10`` times the length of
-        what is left of each later column.
+        what is left of each later column, where that is above ``2**-1040`` times the column.
     """
     xp, (m, n) = backend.xp, work.shape[-2:]
     count = min(m, n)
