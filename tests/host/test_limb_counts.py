@@ -24,7 +24,7 @@ ALLOWED = {"add": 2, "sub": 2, "mul": 2, "div": 2, "exact": 1, "digits": 2}
 COMPLEX = {"complex_mul": 4, "complex_div": 10}
 
 
-@pytest.fixture(scope="module", params=[3, 5, 16], ids=lambda n: f"{n}")
+@pytest.fixture(scope="module", params=[3, 5], ids=lambda n: f"{n}")
 def printed(request, tmp_path_factory):
     """Return the precision of a limb count, and the lines of the program for it."""
     precision = Precision._make("xd", request.param)

@@ -60,6 +60,7 @@ def test_the_table_names_kernels_there_are():
         assert calls.module_of(calls.name_of(module)) == module
 
 
+@pytest.mark.kernels
 def test_subnormal_float32_numbers_count_as_zeros(made):
     """Panels of float32 gave NaN without: `rsqrt.approx.ftz` has infinity for subnormal numbers."""
     module = Module("tensorcore/cholesky", Kind(1, False))
