@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from mdqr._array.array import MDArray
 
 _GUARD_BITS = 64
-# The most limbs that elementary functions have kernels for, `find_last_digit` of
-# kernels/include/mdqr/elementary/fixed.hpp, and those that paths of homotopies have.
-MOST_OF_FUNCTIONS, MOST_OF_PATHS = 16, 8
+MOST_OF_PATHS = 8  # limbs that paths of homotopies have kernels for
 
 # As checkers of types know them; other text is converted by ``Precision(text)``.
 PrecisionName: TypeAlias = Literal["d", "dd", "qd", "od", "hd"]
@@ -312,24 +310,9 @@ def precision_for_digits(digits: float) -> Precision:
     return next(precision for precision in PRECISIONS if precision.digits >= digits)
 
 
-def precisions_with_functions() -> list[Precision]:
-    """Return the precisions that have elementary functions, the lowest first."""
-    return [precision for precision in PRECISIONS if precision.limbs <= MOST_OF_FUNCTIONS]
-
-
 def precisions_with_paths() -> list[Precision]:
     """Return the precisions that paths of homotopies are followed in, the lowest first."""
     return [precision for precision in PRECISIONS if precision.limbs <= MOST_OF_PATHS]
-
-
-def highest_with_functions() -> Precision:
-    """Return the highest precision that has elementary functions."""
-    return precisions_with_functions()[-1]
-
-
-def next_with_functions(precision: Precision) -> Precision:
-    """Return the next higher precision if it has elementary functions, else `precision` itself."""
-    return precision.next if precision.next.limbs <= MOST_OF_FUNCTIONS else precision
 
 
 def precision_of_limbs(limbs: int) -> Precision:

@@ -8,7 +8,6 @@
 #include "level/networks.hpp"
 
 #include <stdexcept>
-#include <string>
 
 MDQR_BEGIN
 
@@ -29,12 +28,6 @@ void renormalize_plane(const block_view& out, double* to, const block_view& x, c
     });
 }
 
-[[noreturn]] inline void no_kernel(const char* name, int limbs) {
-    throw std::invalid_argument(std::string("kernels of ") + name + " exist for up to " +
-                                std::to_string(most_elementary_limbs) + " limbs, not " +
-                                std::to_string(limbs));
-}
-
 template <int N, bool complex>
 void unary_number(unary_op op, const block_view& out, const block_view& x) {
     using number = lane_number<N, complex>;
@@ -48,10 +41,7 @@ void unary_number(unary_op op, const block_view& out, const block_view& x) {
     switch (op) {
 #define MDQR_ELEMENTARY_UNARY_OP(name, kind)                                                       \
     case unary_op::name:                                                                           \
-        if constexpr (N <= most_elementary_limbs)                                                  \
-            return elementary_unary<N, complex>(op, out, x);                                       \
-        else                                                                                       \
-            no_kernel(#name, N);
+        return elementary_unary<N, complex>(op, out, x);
 #define MDQR_UNARY_OP(name, kind)                                                                  \
     case unary_op::name:                                                                           \
         if constexpr (has_form(operands::kind, complex))                                           \
@@ -71,10 +61,7 @@ void binary_number(binary_op op, const block_view& out, const block_view& x, con
     switch (op) {
 #define MDQR_ELEMENTARY_BINARY_OP(name, kind)                                                      \
     case binary_op::name:                                                                          \
-        if constexpr (N <= most_elementary_limbs)                                                  \
-            return elementary_binary<N, complex>(op, out, x, y);                                   \
-        else                                                                                       \
-            no_kernel(#name, N);
+        return elementary_binary<N, complex>(op, out, x, y);
 #define MDQR_BINARY_OP(name, kind)                                                                 \
     case binary_op::name:                                                                          \
         if constexpr (has_form(operands::kind, complex))                                           \

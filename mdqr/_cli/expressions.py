@@ -151,23 +151,15 @@ def value_of(node: ast.expr, text: str, algebra: Algebra) -> Any:
         inner = of(node.operand)
         return algebra.negative(inner) if isinstance(node.op, ast.USub) else inner
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        return _applied(algebra.power, of(node.left), of(node.right), node.right)
+        return algebra.power(of(node.left), of(node.right), node.right)
     if isinstance(node, ast.BinOp) and type(node.op) in algebra.operators:
         return algebra.operators[type(node.op)](of(node.left), of(node.right))
     if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
-        return _applied(algebra.call, _known(node.func), of(node.args[0]))
+        return algebra.call(_known(node.func), of(node.args[0]))
     raise ExpressionError(
         f"{shortened(ast.unparse(node))!r} has no meaning in a formula; there are columns, "
         f"numbers, + - * / **, I(...) and functions: {', '.join(FUNCTIONS)}"
     )
-
-
-def _applied(function: Callable[..., Any], *operands: Any) -> Any:
-    """Call a function; hexa-double has no elementary ones."""
-    try:
-        return function(*operands)
-    except TypeError as error:
-        raise ExpressionError(f"{error} (--precision od)") from None
 
 
 def _known(function: ast.expr) -> str:

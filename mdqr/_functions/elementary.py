@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 from mdqr._backend import for_block
 from mdqr._backend.host import values
 from mdqr._backend.protocol import REAL_ONLY
-from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import Operands, operands
 from mdqr._core.with_precision import with_precision
 from mdqr._docstrings import COMPLEX_FUNCTION, REAL_FUNCTION, REAL_PAIR, documented
-from mdqr._precision import MOST_OF_FUNCTIONS, Precision, highest_with_functions
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
@@ -440,25 +438,7 @@ def logaddexp(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) ->
     return _binary("logaddexp", x1, x2)
 
 
-def check_functions(op: str, precision: Precision) -> None:
-    """Refuse a precision that has no elementary functions.
-
-    Raises
-    ------
-    TypeError
-        If it has more limbs than their kernels are for.
-    """
-    if precision.limbs > MOST_OF_FUNCTIONS:
-        highest = highest_with_functions()
-        raise TypeError(
-            f"{op} is not for {precision.name}, which has no elementary functions; take "
-            f"x.astype(mdqr.{highest.name}) for {highest.digits} digits"
-        )
-
-
 def _unary(op: str, x: Any) -> MDArray:
-    if isinstance(x, ArrayBase):
-        check_functions(op, x._precision)
     if (found := values.apply(op, x)) is not None:
         return cast("MDArray", found)
     ops = _operands(op, x)
@@ -467,7 +447,6 @@ def _unary(op: str, x: Any) -> MDArray:
 
 def _binary(op: str, x: Any, y: Any) -> MDArray:
     ops = _operands(op, x, y)
-    check_functions(op, ops.precision)
     return ops.wrap(for_block(ops.blocks[0]).binary(op, *ops.blocks, kind=ops.kind))
 
 
@@ -475,5 +454,4 @@ def _operands(op: str, *values: Any) -> Operands:
     ops = operands(*values)
     if ops.is_complex and op in REAL_ONLY:
         raise TypeError(f"{op} is for real values; take a.real and a.imag")
-    check_functions(op, ops.precision)
     return ops

@@ -11,7 +11,6 @@ from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import operands
 from mdqr._core.with_precision import with_precision
 from mdqr._functions import elementwise
-from mdqr._functions.elementary import check_functions
 from mdqr._limbs import planes
 
 if TYPE_CHECKING:
@@ -60,7 +59,6 @@ def power(x1: Any, x2: Any, /, *, precision: PrecisionLike | None = None) -> MDA
         if abs(n) <= (2 if base.is_complex else 3):
             return _products(base if n >= 0 else elementwise.reciprocal(base), abs(n))
     ops = operands(x1, x2)
-    check_functions("power", ops.precision)
     return ops.wrap(for_block(ops.blocks[0]).binary("power", *ops.blocks, kind=ops.kind))
 
 

@@ -9,7 +9,6 @@ import pytest
 from array_cases import exact, full_width
 
 import mdqr
-from mdqr._precision import next_with_functions
 
 QUIET_NUMPY = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 REDUCTIONS = ["nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nanmax", "nanmin", "nanmedian"]
@@ -99,12 +98,12 @@ def test_logarithmic_spacing(multiple):
         start = mdqr.array("-0.3", precision=multiple.next)
         low = mpmath.mpf(exact(start).item().numerator) / exact(start).item().denominator
         m = 2 * mpmath.log(3)
-        bound = 2 if next_with_functions(multiple) > multiple else 8 + 16 * m
+        bound = 2 if multiple.next > multiple else 8 + 16 * m
         for i, x in enumerate(got):
             wanted = mpmath.mpf(3) ** (low + (2 - low) * i / 6)
             assert abs(x.to_mpmath() / wanted - 1) <= bound * multiple.eps
         got = mdqr.geomspace(3, 50, 9, precision=multiple)
-        bound = 2 if next_with_functions(multiple) > multiple else 16 + 16 * mpmath.log(17)
+        bound = 2 if multiple.next > multiple else 16 + 16 * mpmath.log(17)
         for i, x in enumerate(got):
             wanted = 3 * (mpmath.mpf(50) / 3) ** (mpmath.mpf(i) / 8)
             assert abs(x.to_mpmath() / wanted - 1) <= bound * multiple.eps

@@ -4,34 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 
 import pytest
-from elementary_functions import missing_operations
 from gpu_presence import why_no_host
 from stand_ins import STAND_INS
 
-from mdqr._limbs.planes import Kind
-
-HERE = Path(__file__).parent
 # With processes side by side, the one that collects their results records them.
 RECORD = None if "PYTEST_XDIST_WORKER" in os.environ else os.environ.get("MDQR_GPU_RECORD")
-
-
-def pytest_collection_modifyitems(config, items):
-    """Leave out the functions that hexa-double has no kernels for."""
-    missing = [item for item in items if not has_kernels(item)]
-    items[:] = [item for item in items if has_kernels(item)]
-    config.hook.pytest_deselected(items=missing)
-
-
-def has_kernels(item):
-    """Return true unless a test of this folder is for a kernel that its precision does not have."""
-    if not item.path.is_relative_to(HERE):
-        return True
-    given = item.callspec.params if hasattr(item, "callspec") else {}
-    precision = given.get("precision") or given.get("multiple")
-    return not precision or given.get("op") not in missing_operations(Kind(precision.limbs, False))
 
 
 def pytest_configure(config):

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from elementary_functions import missing_operations
 
 from mdqr._backend.host.backend import extension
-from mdqr._backend.protocol import BINARY, REDUCTIONS
-from mdqr._limbs.planes import Kind
+from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS
 
 
 class Call(NamedTuple):
@@ -47,7 +45,7 @@ def calls(limbs, is_complex):
     for op in ("sqrt", "square", "reciprocal"):
         yield Call("unary", (op,), whole, field)
     yield Call("unary", ("renormalize",), whole, field, any_limbs=("x",))
-    left_out = missing_operations(Kind(limbs, is_complex))
+    left_out = REAL_ONLY if is_complex else ()
     for op in BINARY:
         if op not in left_out:
             yield Call("binary", (op,), {**whole, "y": y}, field)

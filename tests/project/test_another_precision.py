@@ -29,10 +29,9 @@ from mdqr._backend.cuda.factor import panel
 from mdqr._backend.cuda.products import matvec
 from mdqr._backend.host import window
 from mdqr._functions import special
-from mdqr._functions.elementary import check_functions
 from mdqr._limbs.exact import sum_of_units
 from mdqr._limbs.planes import Kind
-from mdqr._precision import MOST_OF_FUNCTIONS, Precision, eps_bits, next_with_functions
+from mdqr._precision import Precision, eps_bits
 from mdqr.linalg._factor import wide_range
 from mdqr.linalg._products.exact import lines, plan
 from mdqr.linalg._shared import operands, tuning
@@ -128,12 +127,6 @@ def test_elementary_functions_say_which_precision_has_them(another):
                 call(value)
 
 
-def test_precisions_of_more_limbs_have_no_elementary_functions():
-    more = Precision._make("xd", MOST_OF_FUNCTIONS + 1)
-    with pytest.raises(TypeError, match=r"exp is not for xd, .*; take x.astype\(mdqr.hd\)"):
-        check_functions("exp", more)
-
-
 def test_the_next_precision_is_that_of_the_registry(another):
     order = _precision.PRECISIONS
     assert another in order
@@ -148,16 +141,6 @@ def test_the_next_precision_is_that_of_the_registry(another):
         half = operands.half_of(limbs)
         assert half in (p.limbs for p in order)
         assert limbs <= 2 * half
-
-
-def test_guards_of_functions_are_precisions_that_have_them(another):
-    for precision in _precision.PRECISIONS:
-        found = next_with_functions(precision)
-        assert found in (precision, precision.next)
-        assert found is precision or found.limbs <= MOST_OF_FUNCTIONS
-    assert next_with_functions(mdqr.qd).limbs in (5, 8)
-    assert next_with_functions(mdqr.od).limbs in (11, 16)
-    assert next_with_functions(mdqr.hd) is mdqr.hd
 
 
 def test_digits_and_slices_hold_a_result(another):

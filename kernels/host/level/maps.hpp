@@ -46,8 +46,7 @@ template <int N, class F> void map_scalar(const block_view& out, const block_vie
     });
 }
 
-// The elementary functions, host/elementary/; kernels/CMakeLists.txt has the same limit.
-inline constexpr int most_elementary_limbs = 16;
+// The elementary functions, host/elementary/.
 template <int N, bool complex>
 void elementary_unary(unary_op op, const block_view& out, const block_view& x);
 template <int N, bool complex>

@@ -10,7 +10,6 @@ from mdqr._functions import creation, filled
 from mdqr._functions.elementary import exp, log
 from mdqr._functions.power import power
 from mdqr._functions.sequences import linspace, precision_of
-from mdqr._precision import next_with_functions
 from mdqr._typing import PrecisionLike
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def logspace(
     """
     target = precision_of("logspace", precision, start, stop, base)
     place = next((x.device for x in (start, stop, base) if isinstance(x, ArrayBase)), device)
-    work = next_with_functions(target)
+    work = target.next
     radix = creation.asarray(base, precision=work, device=place)
     if radix.is_complex or not bool((radix > 0).all()):
         raise ValueError(f"logspace needs a base that is positive; got {base}")
@@ -107,7 +106,7 @@ def geomspace(
         raise ValueError("geomspace needs ends that are not zero")
     if not (first.is_complex or last.is_complex) and bool(((first < 0) != (last < 0)).any()):
         raise ValueError("geomspace needs real ends of one sign, or complex ones")
-    low, high = (x.astype(next_with_functions(target)) for x in (first, last))
+    low, high = (x.astype(target.next) for x in (first, last))
     steps = linspace(0 * low, log(high / low), num, endpoint)
     values = (low * exp(steps)).astype(target)
     if len(values):

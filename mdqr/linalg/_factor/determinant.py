@@ -12,7 +12,6 @@ from mdqr._array.array import MDArray
 from mdqr._backend.blocks import native_abs
 from mdqr._docstrings import documented
 from mdqr._errors import warn_of_precision
-from mdqr._functions.elementary import check_functions
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._progress import Progress, Report, with_report
@@ -305,7 +304,6 @@ def slogdet(
     if not (progress is None or isinstance(progress, Report)):
         return with_report(slogdet, locals())
     problem = Problem("slogdet", a, precision, data_error, progress)
-    check_functions("slogdet", problem.inputs.precision)
     found, field = problem.scaled, problem.inputs.is_complex
     limbs = int(found.value.shape[field])
     kind, backend = Kind(limbs, field), problem.backend

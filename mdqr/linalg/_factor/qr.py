@@ -274,11 +274,11 @@ def qr(
 
     With pivoting ``R[k, k] >= (1 - 2**-10) norm(R[k:, j])`` for all later columns j, at any
     condition, down to ``2**-1040`` of a column: lengths are measured in float64, but of what the
-    work leaves, again after each drop by ``2**-12`` (Drmac and Bujanovic 2008). Small diagonal entries indicate missing rank, usually
-    within a small factor; for matrices such as Kahan's they may exceed the singular values by
-    ``2**k``, and `matrix_rank` decides. Columns whose lengths agree to ``2**-13``
-    keep their order, so that P is the same with any BLAS except for lengths that differ by just
-    that.
+    work leaves, again after each drop by ``2**-12`` (Drmac and Bujanovic 2008). Small diagonal
+    entries indicate missing rank, usually within a small factor; for matrices such as Kahan's they
+    may exceed the singular values by ``2**k``, and `matrix_rank` decides. Columns whose lengths
+    agree to ``2**-13`` keep their order, so that P is the same with any BLAS except for lengths
+    that differ by just that.
 
     Examples
     --------

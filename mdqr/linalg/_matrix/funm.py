@@ -11,7 +11,6 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._functions.sequences import stack
-from mdqr._precision import next_with_functions
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
 from mdqr.linalg._matrix.answers import Found, answered, of_two
@@ -171,7 +170,7 @@ class _Errors:
     def _rounding(self) -> np.ndarray:
         """Return estimates of rounding errors of the value."""
         precision, n = self._matrix.precision, self._matrix.shape[-1]
-        if (higher := next_with_functions(precision)) > precision:
+        if (higher := precision.next) > precision:
             try:
                 better, dropped = _values(self._func, self._matrix.astype(higher))
             except np.linalg.LinAlgError:  # func has no more digits than these

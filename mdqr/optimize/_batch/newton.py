@@ -15,7 +15,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._limbs.scaling import norms, powers_of_two
-from mdqr._precision import PRECISIONS, next_with_functions
+from mdqr._precision import PRECISIONS
 from mdqr.optimize._batch.algebra import (
     FEWEST,
     Floats,
@@ -134,7 +134,7 @@ class Iteration:
 
     def run(self) -> Minima:
         """Return the minima; Newton's method fails where none is near."""
-        last = next_with_functions(self._problems.precision)
+        last = self._problems.precision.next
         found = self._stage(mdqr.dd, last is mdqr.dd)
         if self._problems.unit:
             last = min(mdqr.qd, last)

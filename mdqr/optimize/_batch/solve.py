@@ -11,7 +11,6 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._limbs.scaling import powers_of_two
-from mdqr._precision import next_with_functions
 from mdqr.optimize._batch.algebra import EPS, Floats, chosen, leading, sizes_of, to_host
 from mdqr.optimize._batch.descend import Descent
 from mdqr.optimize._batch.newton import Iteration, Minima
@@ -149,7 +148,7 @@ def _joined(
     problems: Problems, before: Outcome | None, descent: Descent, found: Minima, rows: Any
 ) -> Outcome:
     """Return the outcome before, replaced where it has no minimum."""
-    xp, last = problems.xp, next_with_functions(problems.precision)
+    xp, last = problems.xp, problems.precision.next
     new = found.found
     near = mdqr.array(descent.jacobian, precision=last)
     now = Outcome(

@@ -10,7 +10,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._functions.statistics.student import t_quantile
-from mdqr._precision import PRECISIONS, Precision, next_with_functions
+from mdqr._precision import PRECISIONS, Precision
 from mdqr._stability import experimental
 from mdqr.optimize._model.box import box_of, numbers
 from mdqr.optimize._model.derivatives import Differences
@@ -63,7 +63,7 @@ def predicted(
         if not x.size:
             raise ValueError("predict: `xdata` is empty; give the places of the predictions")
     p = popt.precision
-    wide, n = next_with_functions(p), popt.shape[0]
+    wide, n = p.next, popt.shape[0]
 
     def values(b: Any, precision: Precision | None) -> Any:
         return f(x.astype(precision) if precision and isinstance(x, MDArray) else x, *b)

@@ -11,7 +11,7 @@ import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import place_of_least, warn_of_precision
 from mdqr._limbs.scaling import powers_of_two
-from mdqr._precision import PRECISIONS, Precision, next_with_functions
+from mdqr._precision import PRECISIONS, Precision
 from mdqr._progress import Progress, Report, with_report
 from mdqr._stability import experimental
 from mdqr._typing import PrecisionLike
@@ -350,9 +350,7 @@ def _result(
 def _warn(problem: Problem, result: OptimizeResult, found: bool) -> None:
     info = result.info
     text = result.message if not found else ""
-    if found and (
-        problem.noisy or info.noise > 2.0**14 * next_with_functions(problem.precision).eps
-    ):
+    if found and (problem.noisy or info.noise > 2.0**14 * problem.precision.next.eps):
         text = f"`fun` rounds to {-np.log10(info.noise):.0f} digits: {COMPUTES_IN_FLOAT64}"
     if text and result.status != STOPPED:
         warn_of_precision(

@@ -16,7 +16,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._limbs.scaling import norms
-from mdqr._precision import Precision, next_with_functions
+from mdqr._precision import Precision
 from mdqr.optimize._model.derivatives import Curvature, Jacobian
 from mdqr.optimize._model.noise import Noise, measure
 from mdqr.optimize._model.points import leading, sizes_of, times_powers
@@ -63,7 +63,7 @@ class _Place(NamedTuple):
 
 def stages(problem: Problem) -> list[tuple[Precision, bool]]:
     """Return precisions in which the function is evaluated, and whether differences are central."""
-    last = next_with_functions(problem.precision)
+    last = problem.precision.next
     first = min(mdqr.qd, last)
     found = [(first, False)]
     if problem.noisy:

@@ -9,7 +9,6 @@ import numpy as np
 
 import mdqr
 from mdqr._array.array import MDArray
-from mdqr._precision import next_with_functions
 from mdqr.optimize._model.derivatives import Given
 from mdqr.optimize._model.noise import Noise, measure
 from mdqr.optimize._model.points import leading, norms_of, sizes_of
@@ -64,7 +63,7 @@ def _solved(problem: Problem, x0: MDArray) -> Outcome:
     best = problem.best
     if best is None:
         best = first_point(problem, x0)
-    last = next_with_functions(problem.precision)
+    last = problem.precision.next
     if status in (NONE, FLAT) and not problem.noisy and last > mdqr.qd:
         # Hessians from qd have half of its digits.
         found = polish(problem, best, _free(problem, best), first=last)

@@ -10,7 +10,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import PrecisionWarning
-from mdqr._precision import Precision, next_with_functions
+from mdqr._precision import Precision
 from mdqr.linalg import LinAlgError, inv
 from mdqr.optimize._enclosure.ball import Ball
 from mdqr.optimize._enclosure.jet import variables, vector
@@ -74,7 +74,7 @@ def _found(problem: Problem, x0: MDArray) -> Found:
     except Stopped as stop:
         status = stop.status
     best = problem.best if problem.best is not None else first_point(problem, x0)
-    last = next_with_functions(problem.precision)
+    last = problem.precision.next
     if status == NONE and not problem.noisy and last > mdqr.qd:
         # Jacobians by differences in qd have half of its digits.
         zero = newton(problem, best, first=last)
@@ -91,7 +91,7 @@ def newton(problem: Problem, point: Point, first: Precision = mdqr.qd) -> Zero |
     The iteration begins in the precision `first`.
     """
     x, sizes, history = point.x, point.sizes, [np.inf]
-    last, found = next_with_functions(problem.precision), None
+    last, found = problem.precision.next, None
     for precision in sorted({min(first, last), last}):
         found = _converged(problem, x.astype(precision), sizes, precision, history)
         if found is None:

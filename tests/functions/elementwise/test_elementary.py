@@ -283,3 +283,13 @@ def test_logaddexp_of_nan_has_no_lower_limbs(precision):
     for found in (mdqr.logaddexp(x, y), mdqr.logaddexp(y, x)):
         assert mdqr.isnan(found).tolist() == [True] * 6 + [False] * 3
         assert not found.limbs[1:, :6].any()
+
+
+@each_case("name", ["tan", "tanh"])
+def test_poles_beside_the_axis_in_hexa_double(name):
+    """sinh(2**-600) had 450 bits: enough for sinh, but not for tanh next to poles."""
+    part = mdqr.hd(1) / 3 * np.ldexp([1.0, -1.0], -np.arange(60, 900, 20)[:, None])
+    pole = mdqr.hd.pi / 2 * [[1], [37]] + np.ldexp([0.0, 1.0], -700)
+    part, pole = mdqr.broadcast_arrays(part[:, :, None, None], pole)
+    z = pole + 1j * part if name == "tan" else part + 1j * pole
+    assert errors(name, getattr(mdqr, name)(z), z).max() <= COMPLEX_BOUND

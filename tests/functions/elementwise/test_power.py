@@ -9,7 +9,7 @@ from array_cases import full_width, same_bits
 from each_case import each_case
 
 import mdqr
-from benchmarks.common.elementary import REAL_BOUND, errors
+from benchmarks.common.elementary import COMPLEX_BOUND, REAL_BOUND, errors
 
 
 @each_case("n", [0, 1, 2, 3, 7, 10, -1, -4, 2.0, np.int8(5), True, 1000, -(2**40)])
@@ -62,3 +62,16 @@ def test_large_exponents_of_bases_next_to_one(multiple, distance):
     x = 1 + mdqr.array(np.ldexp([1.0, 1.0, -1.0, -1.0], -distance), precision=multiple)
     y = mdqr.array([1.25, -1.7, 1.25, -1.7], precision=multiple) / 3 * 2.0**distance
     assert errors("power", mdqr.power(x, y), x, y).max() <= REAL_BOUND
+
+
+@each_case("distance", [125, 200, 450, 600, 760, 890, 1020])
+def test_large_exponents_of_complex_bases_next_to_one(distance):
+    """As above: angles and logarithms of hexa-double lost digits from 2**-121 down."""
+    third = mdqr.hd(1) / 3
+    near = (third * [1, -1, 2, 0, 2.0**-40]) * 2.0**-distance
+    z = 1 + near[:, None] + near * 1j
+    z[3, 3] = 1 + 1j * third * 2.0**-distance
+    w = (third * 2.0**distance) * [[[2.5]], [[-3.5j]], [[1.25 + 2.0**-30 * 1j]]]
+    w = w + 0 * z
+    z = z + 0 * w
+    assert errors("power", mdqr.power(z, w), z, w).max() <= COMPLEX_BOUND

@@ -7,11 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from elementary_functions import missing_operations
 from gpu_presence import why_absent
 
 import mdqr
-from mdqr._limbs.planes import Kind
+from mdqr._backend.protocol import REAL_ONLY
 from mdqr.testing import RELATIONS, assert_same_bits, matrix
 from mdqr.testing._families import FAMILIES, SPECIAL, Bounds, draw
 from mdqr.testing._relations import relate
@@ -28,10 +27,9 @@ ORDINARY = Bounds(-300, 300, False)
 SPREAD = 40
 
 
-def of_field(operations, dtype, limbs=1):
-    """Return those of the operations that numbers of a type and of so many limbs have."""
-    missing = missing_operations(Kind(limbs, dtype is complex))
-    missing |= {"compare"} if dtype is complex else set()
+def of_field(operations, dtype):
+    """Return those of the operations that numbers of a type have."""
+    missing = {*REAL_ONLY, "compare"} if dtype is complex else ()
     return [op for op in operations if op not in missing]
 
 

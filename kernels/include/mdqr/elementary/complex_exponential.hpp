@@ -281,15 +281,45 @@ template <class T, int N> MDQR_FN cmd<T, N> log1p(const cmd<T, N>& z) {
     return select(negligible(z), z, log_result(moved, re, im, regular));
 }
 
+// Next to 1 the log and angle of z are divided by a power of two and w is multiplied by it, before
+// their limbs leave the range.
+template <class T, int N>
+MDQR_CALL void normalise_next_to_one(polar<T, N>& p, wide_pair<T, N>& w, const cmd<T, N>& z) {
+    const wide<T, N> one = spread<T, N + 1>(1.0), zero = spread<T, N + 1>(0.0);
+    const T size = abs(z.im.limb[0]);
+    const mask_t<T> close = (abs(z.re.limb[0]) <= broadcast<T>(2.0)) & (size < broadcast<T>(1.0));
+    wide<T, N> u = add_network(select(close, with_limbs<N + 1>(z.re), zero), neg(one));
+    const T gap = abs(u.limb[0]), large = select(size > gap, size, gap);
+    const mask_t<T> tiny =
+        close & (large < broadcast<T>(all_normal<N + 1>)) & (large > broadcast<T>(0.0));
+    if (!any(tiny))
+        return;
+    T k;
+    normalised(md<T, 1>{select(tiny, large, broadcast<T>(1.0))}, k);
+    const wide<T, N> x = select(tiny, with_limbs<N + 1>(z.re), one);
+    const wide<T, N> y = select(tiny, with_limbs<N + 1>(z.im), zero);
+    u = times_power(select(tiny, u, zero), -k);
+    const wide<T, N> v = times_power(y, -k);
+    const wide<T, N> square = add_network(mul_network(x, x), mul_network(y, y));
+    const wide<T, N> above = add_network(mul_network(u, add_network(x, one)), mul_network(v, y));
+    const wide<T, N> log_size = scaled(natural(log_of<T, N>(square, above)), broadcast<T>(0.5));
+    p.log = select(tiny, log_size, p.log);
+    p.angle.k = one_sum(p.angle.k, -k);
+    w.re = times_power(w.re, k);
+    w.im = times_power(w.im, k);
+}
+
 // z^w = exp(w log z); 0^w is 0 for a positive real part of w, z^0 is 1.
 template <class T, int N> MDQR_FN cmd<T, N> power(const cmd<T, N>& z, const cmd<T, N>& w) {
     const T zero = broadcast<T>(0.0);
     const mask_t<T> regular = log_regular(z);
-    const polar<T, N> p = polar_of(z, regular);
-    const wide<T, N> c = with_limbs<N + 1>(w.re), d = with_limbs<N + 1>(w.im);
+    polar<T, N> p = polar_of(z, regular);
+    wide_pair<T, N> v{with_limbs<N + 1>(w.re), with_limbs<N + 1>(w.im)};
+    if constexpr (has_powers<N>)
+        normalise_next_to_one(p, v, z);
     const wide<T, N> angle = times_power(p.angle.r, clamped(p.angle.k, -1900.0, 0.0));
-    wide<T, N> re = add_network(mul_network(c, p.log), neg(mul_network(d, angle)));
-    wide<T, N> im = add_network(mul_network(c, angle), mul_network(d, p.log));
+    wide<T, N> re = add_network(mul_network(v.re, p.log), neg(mul_network(v.im, angle)));
+    wide<T, N> im = add_network(mul_network(v.re, angle), mul_network(v.im, p.log));
     const mask_t<T> defined = finite(re.limb[0]) & finite(im.limb[0]) & regular;
     re = select(defined, re, spread<T, N + 1>(0.0));
     im = select(defined, im, spread<T, N + 1>(0.0));

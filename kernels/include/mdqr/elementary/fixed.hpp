@@ -239,8 +239,8 @@ template <class T, int F> MDQR_FN T leading(const fixed<T, F>& x) {
 template <class T, int F, int Bits, int Block> struct powers;
 template <class Series, int F> struct looped_horner;
 
-// A power series sum c_k t^k of constants for |t| < 2^-Bits: Horner's rule with no more digits a
-// step than count in the end. `Rows` are the coefficients, `zeros` says c_k <= 2^-zeros(k).
+// A power series sum c_k t^k of constants for |t| < 2^-bits: Horner's rule with no more digits a
+// step than count in the end. `Series` has the coefficients; c_k <= 2^-zeros(k).
 template <class Series, int F> struct horner {
     MDQR_FN static constexpr int terms() {
         int k = 1;

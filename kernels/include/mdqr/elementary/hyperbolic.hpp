@@ -34,11 +34,13 @@ template <class T, int N, int M> MDQR_CALL hyperbola<T, N> hyperbola_of(const md
         if constexpr (has_powers<N>) {
             const mask_t<T> tiny =
                 (x.limb[0] > broadcast<T>(0.0)) & (x.limb[0] < broadcast<T>(0x1p-60));
-            h.up = select(tiny, broadcast<T>(300.0), h.up);
-            given = scaled(given, to_the(h.up));
+            T exponent;
+            const md<T, M> unit = normalised(given, exponent);
+            h.up = select(tiny, -exponent, h.up);
+            given = select(tiny, unit, given);
         }
         const wide<T, N> above = less_one<T, N>(e, given).r, one = spread<T, N + 1>(1.0);
-        const wide<T, N> there = has_powers<N> ? scaled(above, to_the(-h.up)) : above;
+        const wide<T, N> there = has_powers<N> ? times_power(above, -h.up) : above;
         h.sinh =
             select(small, add_network(above, divide_wide(above, add_network(there, one))), h.sinh);
     }
