@@ -19,7 +19,7 @@ template <class T, int N> MDQR_FN md<T, N> logaddexp(const md<T, N>& x, const md
     const mask_t<T> swap = (a < b) | ((a == b) & (difference.limb[0] < zero));
     const wide<T, N> gap = select(swap, difference, neg(difference));
     // A NaN may be lost in the difference.
-    const mask_t<T> alone = !(gap.limb[0] > broadcast<T>(-800.0)) | (a != a) | (b != b);
+    const mask_t<T> alone = (!(gap.limb[0] > broadcast<T>(-800.0))) | (a != a) | (b != b);
     const wide<T, N> safe = select(alone, spread<T, N + 1>(0.0), gap);
     const exponential<T, last_digit<N>> e = exp_of<last_digit<N>>(safe);
     const wide<T, N> ratio = times_power(to_limbs<N + 1>(e.value), e.k);
