@@ -34,7 +34,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 RECORDED_VALUES, VALUES = 10_000_000, 1_000_000
-# As tests/support/stand_ins.py has them.
+# As tests/support/devices/stand_ins.py has them.
 STAND_INS = ("t4", "rtx4090", "a100")
 FILES = {path.stem.removeprefix("test_gpu_"): path for path in sorted(HERE.glob("test_gpu_*.py"))}
 FILES["elementwise"] = FILES.pop("elementwise")

@@ -9,5 +9,6 @@ from pathlib import Path
 if __name__ == "__main__":
     tests = Path(__file__).resolve().parents[1]
     # The folders that pytest has on the path.
-    sys.path[:0] = [str(tests), str(tests / "support")]
+    support = tests / "support"
+    sys.path[:0] = [str(tests), *map(str, (support, support / "exact", support / "devices"))]
     import_module("mutants.run").main()

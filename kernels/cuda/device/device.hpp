@@ -3,7 +3,7 @@
 // An entry point is `MDQR_KERNEL(name, arguments, threads) { ... }`: one struct of 64-bit fields,
 // passed by value as `p`. Shared memory is dynamic only. Blocks have at most `threads` threads in
 // x; a fourth argument is the number of blocks that must fit on a multiprocessor.
-// tests/support/emulation/emulate.hpp gives the same names to threads that a CPU runs in turn.
+// tests/support/devices/emulation/emulate.hpp gives these names to threads that a CPU runs in turn.
 #pragma once
 #include "mdqr/number/md.hpp"
 

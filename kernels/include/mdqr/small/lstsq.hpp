@@ -213,7 +213,7 @@ private:
         const bool is_exact = largest_of(team, f.value, m) == 0.0 &&
                               largest_of(team, g.value, n) == 0.0 && cut == 0.0;
         sum = one_sum(sum, is_exact ? 0.0 : 0x1p-1000);
-        // What the product with the unit loses to underflow.
+        // Underflow of the product with the unit costs no more.
         const double least = is_exact ? 0.0 : 0x1p-1022;
         const double unit = two_power(f.power - solution.power);
         team.each(n, [&](int i) {
@@ -327,7 +327,7 @@ private:
         if (!solution.round(team, to, c, column_powers, true) ||
             !rest.round(team, residuals, c, row_powers, false))
             return out_of_doubles;
-        // What became zero is below eps of r, or r of square A, which is zero.
+        // Entries that became zero are below eps of r, or r is that of a square A: zero.
         const double largest = m == n ? 0.0 : largest_of(team, rest.value, m);
         if (largest != 0.0 && bound_exponent(largest) + rest.power < -990 + 53 * to.limbs)
             return out_of_doubles;

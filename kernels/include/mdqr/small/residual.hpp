@@ -203,7 +203,7 @@ struct small_solution {
         const double r = below == 0.0 ? 0.0 : from_bits(bits(infinity()) - bits(below));
         return r > least ? r : least;
     }
-    // Whether errors are so much smaller than their components.
+    // Components are so much larger than their errors.
     template <class Team>
     MDQR_FN bool suffice(const Team& team, const double* error, const double* v, int limbs) const {
         const double eps = two_power(-proven_bits(limbs));

@@ -124,7 +124,7 @@ private:
     MDQR_METHOD bool prove(double grid, int limbs) {
         multiply_columns<true, T>(team, x, stride, residual.value, n, nullptr, t1);
         const bool is_exact = largest_of(team, residual.value, n) == 0.0 && residual.lost == 0.0;
-        // What products lose to underflow, that with the unit at last.
+        // Underflow of products costs so much, that with the unit at last.
         const double tiny = is_exact ? 0.0 : 0x1p-1000;
         team.each(n, [&](int i) {
             t1[i] = one_sum(one_sum(one_prod((n + 8) * unit_roundoff, t1[i]), tiny),
