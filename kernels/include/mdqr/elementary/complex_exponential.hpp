@@ -290,8 +290,7 @@ MDQR_CALL void normalise_next_to_one(polar<T, N>& p, wide_pair<T, N>& w, const c
     const mask_t<T> close = (abs(z.re.limb[0]) <= broadcast<T>(2.0)) & (size < broadcast<T>(1.0));
     wide<T, N> u = add_network(select(close, with_limbs<N + 1>(z.re), zero), neg(one));
     const T gap = abs(u.limb[0]), large = select(size > gap, size, gap);
-    const mask_t<T> tiny =
-        close & (large < broadcast<T>(all_normal<N + 1>)) & (large > broadcast<T>(0.0));
+    const mask_t<T> tiny = (large < broadcast<T>(all_normal<N + 1>)) & (large > broadcast<T>(0.0));
     if (!any(tiny))
         return;
     T k;

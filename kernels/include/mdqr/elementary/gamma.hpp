@@ -129,13 +129,14 @@ template <class T, int N> MDQR_CALL wide<T, N> log_sinpi(const md<T, N>& x) {
         a.quadrant == one_prod(broadcast<T>(2.0), nearest(one_prod(a.quadrant, broadcast<T>(0.5))));
     const mask_t<T> pole = whole & (a.r.limb[0] == zero);
     const wide<T, N> half_pi = to_limbs<N + 1>(constant<T, F + 1>(half_pi_table));
-    const wide<T, N> r = mul_network(scaled(a.r, broadcast<T>(2.0)), half_pi);
-    sine_parts<T, N> p = sines_of<T, N>(r);
+    sine_parts<T, N> p = sines_of<T, N>(mul_network(scaled(a.r, broadcast<T>(2.0)), half_pi));
     // Tiny ones are normalised, since their products underflow.
     const mask_t<T> tiny = whole & (abs(a.r.limb[0]) < broadcast<T>(all_normal<N + 1>));
-    T k;
-    const wide<T, N> unit = normalised(a.r, k);
-    p.r = select(tiny, mul_network(scaled(unit, broadcast<T>(2.0)), half_pi), r);
+    T k = zero;
+    if (any(tiny)) {
+        const wide<T, N> unit = normalised(a.r, k);
+        p.r = select(tiny, mul_network(scaled(unit, broadcast<T>(2.0)), half_pi), p.r);
+    }
     wide<T, N> sine = sine_of<T, N>(p, a.quadrant);
     sine = select(sine.limb[0] < zero, neg(sine), sine);
     logarithm<T, N> l = log_of<T, N>(select(pole, spread<T, N + 1>(1.0), sine));

@@ -61,13 +61,16 @@ template <class T, int N> MDQR_FN md<T, N> power(const md<T, N>& x, const md<T, 
     // A logarithm that a large exponent makes ordinary is normalised, so that its limbs are in
     // range.
     const wide<T, N> wide_base = with_limbs<N + 1>(base);
-    const wide<T, N> above = add_network(wide_base, spread<T, N + 1>(-1.0));
+    wide<T, N> above = add_network(wide_base, spread<T, N + 1>(-1.0));
+    wide<T, N> factor = with_limbs<N + 1>(exponent);
     const mask_t<T> tiny = abs(above.limb[0]) < broadcast<T>(all_normal<N + 1>);
-    T k;
-    const wide<T, N> unit = normalised(above, k);
-    k = select(tiny, k, zero);
-    const wide<T, N> l = natural(log_of<T, N>(wide_base, select(tiny, unit, above)));
-    md<T, N> r = exp_of_product<T, N>(l, times_power(with_limbs<N + 1>(exponent), k));
+    if (any(tiny)) {
+        T k;
+        const wide<T, N> unit = normalised(above, k);
+        above = select(tiny, unit, above);
+        factor = times_power(factor, select(tiny, k, zero));
+    }
+    md<T, N> r = exp_of_product<T, N>(natural(log_of<T, N>(wide_base, above)), factor);
     fix_up((x.limb[0] < zero) & regular, r,
            [](const md<double, N>& s, const md<double, N>& v) {
                const parity p = parity_of(v);

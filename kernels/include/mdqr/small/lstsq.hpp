@@ -211,7 +211,7 @@ private:
         double sum = one_sum(one_sum(one_prod((n + 2) * unit_roundoff, length_w), of_w),
                              one_prod(defect, z));
         const bool is_exact = largest_of(team, f.value, m) == 0.0 &&
-                              largest_of(team, g.value, n) == 0.0 && cut == 0.0;
+                              largest_of(team, g.value, n) == 0.0 && f.lost == 0.0 && g.lost == 0.0;
         sum = one_sum(sum, is_exact ? 0.0 : 0x1p-1000);
         // Underflow of the product with the unit costs no more.
         const double least = is_exact ? 0.0 : 0x1p-1022;

@@ -22,9 +22,7 @@ MDQR_BEGIN
 #endif
 inline constexpr int few_digits = 14, most_digits = MDQR_MOST_DIGITS;
 static_assert(few_digits <= most_digits && most_digits <= 20);
-MDQR_FN constexpr int digits_for(int limbs) {
-    return most_digits == few_digits || limbs <= 11 ? few_digits : most_digits;
-}
+MDQR_FN constexpr int digits_for(int limbs) { return limbs <= 11 ? few_digits : most_digits; }
 // The last word: word 0, those of all digits, and one for the last lower half if its weight is a
 // normal number.
 MDQR_FN constexpr int last_word(int digits) { return digits < 20 ? digits + 1 : 20; }
