@@ -180,6 +180,11 @@ def precision_with(eps: float, least: int = 1) -> Precision:
     return PRECISIONS[-1]
 
 
+def kind_with(eps: float, most: Kind, least: int = 1) -> Kind:
+    """Return the kind of `precision_with`, of no more limbs than another."""
+    return most._replace(limbs=min(precision_with(eps, least).limbs, most.limbs))
+
+
 def half_of(limbs: int) -> int:
     """Return the limbs of the lowest precision with at least half of them."""
     return precision_for((limbs + 1) // 2).limbs

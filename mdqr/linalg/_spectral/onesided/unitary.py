@@ -9,7 +9,7 @@ from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.condition import GOLDEN
 from mdqr.linalg._products.exact import product as exact
-from mdqr.linalg._shared.operands import precision_for, precision_with
+from mdqr.linalg._shared.operands import kind_with, precision_for
 
 
 def more_than_one(backend: Backend, w: Block, *, size: float, kind: Kind, far: bool) -> Block:
@@ -17,7 +17,7 @@ def more_than_one(backend: Backend, w: Block, *, size: float, kind: Kind, far: b
     eps = precision_for(kind.limbs).eps
     if size * size <= eps:
         return w
-    few = Kind(limbs_for(size * size, kind), kind.is_complex)
+    few = kind_of_small(size * size, kind)
     square = planes.first_limbs(w, kind.is_complex, few.limbs)
     square = mixed_product(backend, square, square, few, far)
     w = backend.binary("add", w, 0.5 * square, kind=kind)
@@ -81,7 +81,6 @@ def _times(backend: Backend, x: Block, factor: float, kind: Kind) -> Block:
     return backend.binary("multiply", x, block, kind=kind)
 
 
-def limbs_for(size: float, kind: Kind) -> int:
-    """Return how many limbs count of what is added to 1 and no larger than `size`."""
-    wanted = precision_for(kind.limbs).eps / size
-    return min(precision_with(wanted).limbs, kind.limbs)
+def kind_of_small(size: float, kind: Kind) -> Kind:
+    """Return the kind whose limbs count of what is added to 1 and no larger than `size`."""
+    return kind_with(precision_for(kind.limbs).eps / size, kind)
