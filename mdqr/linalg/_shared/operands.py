@@ -25,7 +25,7 @@ from mdqr._precision import PRECISIONS, Precision, as_precision
 from mdqr._typing import PrecisionLike
 from mdqr.linalg._shared.checks import fetch
 
-# What takes rectangular matrices in place of a function that does not.
+# Functions of rectangular matrices, in place of one that takes none.
 _OF_RECTANGULAR = {
     "solve": ": use lstsq for rectangular systems",
     "inv": ": use pinv for rectangular matrices",

@@ -32,7 +32,7 @@ _MOST_STEPS, _MOST_ROUNDS = 100, 6
 _LEAST, _LOST = 2.0**-1000, -1074
 # The exponent of the largest unknowns y.
 _HIGHEST = 900
-# What is left should be so much smaller than eps, so that x is nearly always rounded correctly.
+# The rest should be so much smaller than eps, so that x is nearly always rounded correctly.
 _WANTED = 2.0**-30
 # Of exact y so many bits at the end are zeros.
 _SPARE = 16
