@@ -267,7 +267,7 @@ def convex_error(system: System, x: MDArray) -> np.ndarray:
     reach = up(gradient.rad + 2.0**-40 * np.abs(near))
     is_low, is_high = np.asarray(x == system.lower), np.asarray(x == system.upper)
     change = np.where(is_low, reach - near, np.where(is_high, reach + near, reach + np.abs(near)))
-    m, q = _of_squares(a, x.precision, lambda h: _well_shown(*triangle(h)))
+    m, q = _of_squares(a, x.precision, _good_triangle)
     moduli = size(m)
     total = np.linalg.norm(up(moduli @ np.maximum(change, 0.0)))
     return np.asarray(up(up(np.linalg.norm(moduli, axis=0) * total) / (1.0 - q)))
@@ -297,7 +297,8 @@ def _square(a: Ball, precision: Precision) -> Ball:
     return near.T @ near
 
 
-def _well_shown(m: MDArray, q: float) -> tuple[tuple[MDArray, float], bool]:
+def _good_triangle(h: Ball) -> tuple[tuple[MDArray, float], bool]:
+    m, q = triangle(h)
     return (m, q), q <= _LOOSER
 
 
