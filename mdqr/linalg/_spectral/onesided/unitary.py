@@ -53,9 +53,7 @@ def mixed(backend: Backend, x: Block, kind: Kind) -> Block:
     plane = signs[0] if kind.is_complex else signs
     plane[0, :, 0] = xp.where((xp.arange(1, m + 1) * GOLDEN) % 1.0 < 0.5, 1.0, -1.0)
     total = backend.matmul(x, signs, kind=kind)
-    half = kind.zeros(xp, (1, 1))
-    (half[0] if kind.is_complex else half)[0] = m / 2
-    total = backend.binary("divide", total, half, kind=kind)
+    total = backend.binary("divide", total, _constant(backend, m / 2, 2, kind), kind=kind)
     return backend.matmul(total, signs.swapaxes(-1, -2), c=x, subtract=True, kind=kind)
 
 
@@ -76,9 +74,15 @@ def _inverse_root(
 
 def _times(backend: Backend, x: Block, factor: float, kind: Kind) -> Block:
     """Return `x` times a double."""
-    block = kind.zeros(backend.xp, (1,) * (x.ndim - kind.lead))
-    (block[0] if kind.is_complex else block)[0] = factor
+    block = _constant(backend, factor, x.ndim - kind.lead, kind)
     return backend.binary("multiply", x, block, kind=kind)
+
+
+def _constant(backend: Backend, value: float, axes: int, kind: Kind) -> Block:
+    """Return a double as a block of so many axes."""
+    block = kind.zeros(backend.xp, (1,) * axes)
+    (block[0] if kind.is_complex else block)[0] = value
+    return block
 
 
 def kind_of_small(size: float, kind: Kind) -> Kind:
