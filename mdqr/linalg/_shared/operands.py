@@ -182,7 +182,7 @@ def precision_with(eps: float, least: int = 1) -> Precision:
 
 def kind_with(eps: float, most: Kind, least: int = 1) -> Kind:
     """Return the kind of `precision_with`, of no more limbs than another."""
-    return most._replace(limbs=min(precision_with(eps, least).limbs, most.limbs))
+    return Kind(min(precision_with(eps, least).limbs, most.limbs), most.is_complex)
 
 
 def half_of(limbs: int) -> int:
