@@ -166,7 +166,7 @@ def test_many(name):
     _require_no_defect(run(name, seed=4, count=COUNTS[name][1]))
 
 
-# What random problems found: a bound that left out what scaling lost to underflow; columns of U
+# Findings of random problems: a bound that left out what scaling lost to underflow; columns of U
 # that were infinite; residuals in parts that cancel; weights of 2^-1000 and less; warnings of
 # NumPy; a bound and a sum of squares at the ends of the range; roots that round to zero beside
 # those that are zero; three real ones 1e-64 apart that were not told apart; a subnormal radius;

@@ -18,7 +18,7 @@ from mdqr.linalg._factor import pivoted
 from mdqr.testing import arrays, assert_same_bits, matrix
 
 SHAPES = [(1, 1), (1, 4), (6, 1), (9, 5), (5, 9), (41, 33)]
-# What a stage of float64 cannot tell of lengths.
+# The part of lengths that a stage of float64 cannot tell.
 CLOSE = Fraction(1, 2**9)
 # Of squares of lengths, relative to that of the column: what is left of it there are subnormals.
 UNDERFLOW = 2**2080

@@ -338,8 +338,8 @@ def test_auto_takes_reflections_where_memory_is_short(multiple, rng, monkeypatch
         qr(a, method="refine")
 
 
-# How far from factors, and from an inverse, a sweep starts, the limbs of its arithmetic, the bits
-# of E and F, and a condition: each for another term of what it leaves.
+# Distances of a start from factors, and from an inverse, the limbs of the arithmetic, the bits of E
+# and F, and a condition: each for another term of what a sweep leaves.
 SWEEPS = {
     "second order": (2.0**-8, 2.0**-60, 4, 300, 2.0),
     "inverse": (2.0**-30, 2.0**-6, 4, 300, 2.0),

@@ -107,7 +107,7 @@ def test_roots(precision, a):
         bound = size
         for _ in range(n - 1):
             bound = product(bound, size)
-        # What rounding errors of the root do to it, by its recurrence.
+        # The effect of rounding errors of the root on it, by its recurrence.
         inverse = sizes(quotient([Fraction(1), *[Fraction(0)] * (len(a) - 1)], a))
         bound = product(bound, product(inverse, sizes(a)))
         check(root**n, a, bound, 8 * len(a))
@@ -262,7 +262,7 @@ def test_scalars_of_all_kinds(number):
     ])  # fmt: skip
 @each_case("n", [-1, 0, 1, 2, 5])
 def test_integers_of_all_types_are_exponents(multiple, kind, n):
-    """What was no int went through a root of float64."""
+    """Once integers of other types went through a root of float64."""
     s = PowerSeries(mdqr.array([10, 3, 7], precision=multiple) / 3)
     assert ((s ** kind(n)).coeffs == (s**n).coeffs).all()
     t = PowerSeries.identity(2, precision=multiple)

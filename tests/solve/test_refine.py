@@ -46,10 +46,10 @@ def test_the_answers_of_both_methods(precision, dtype, shape, cond, rng):
     """Batches, columns and weights; both round the same numbers."""
     if precision.limbs == 1 and shape[0] > shape[1]:
         cond = cond**0.5  # as above
-    options = {"precision": precision, "dtype": dtype, "rng": rng}
-    a = matrix("random", *shape, cond=cond, **options)
+    kind = {"precision": precision, "dtype": dtype, "rng": rng}
+    a = matrix("random", *shape, cond=cond, **kind)
     a = mdqr.stack([a, a[::-1]])
-    b = matrix("random", shape[0], 3, **options)
+    b = matrix("random", shape[0], 3, **kind)
     weights = rng.uniform(0.1, 10, shape[0])
     weights[3] = 0.0 if shape[0] > shape[1] else 1.0
     options = {"weights": weights, "max_condition": np.inf}

@@ -23,7 +23,7 @@ from mdqr.linalg._spectral.disks import SLACK
 # matrix and the square root of its order, and a factor of what they do. Schur forms have about 2.
 _ROUNDING = 4.0
 _SAFETY = 2.0
-# How many changes are tried.
+# The number of changes that are tried.
 _TRIES = 4
 # By so much, times the order, the largest change may exceed the ones that were tried.
 _BEYOND = 6.0

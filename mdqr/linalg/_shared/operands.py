@@ -25,7 +25,7 @@ from mdqr._precision import PRECISIONS, Precision, as_precision
 from mdqr._typing import PrecisionLike
 from mdqr.linalg._shared.checks import fetch
 
-# What takes rectangular matrices in place of a function that does not.
+# Functions of rectangular matrices, in place of one that takes none.
 _OF_RECTANGULAR = {
     "solve": ": use lstsq for rectangular systems",
     "inv": ": use pinv for rectangular matrices",
@@ -178,6 +178,11 @@ def precision_with(eps: float, least: int = 1) -> Precision:
         if precision.limbs >= least and precision.eps <= eps:
             return precision
     return PRECISIONS[-1]
+
+
+def kind_with(eps: float, most: Kind, least: int = 1) -> Kind:
+    """Return the kind of `precision_with`, of no more limbs than another."""
+    return Kind(min(precision_with(eps, least).limbs, most.limbs), most.is_complex)
 
 
 def half_of(limbs: int) -> int:

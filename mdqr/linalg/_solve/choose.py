@@ -76,11 +76,11 @@ def choose(
     try:
         if method != "householder":
             batch.solve(problem, partial(_by_inverse, at_any_cost=at_any_cost))
-        if method == "auto" and batch.left.any():
+        if method == "auto" and not problem.is_wide and batch.left.any():
             has_next = problem.inputs.work < PRECISIONS[-1]
-            if not problem.is_wide and (has_next or at_any_cost):
+            if has_next or at_any_cost:
                 batch.solve(problem, _at_any_cost)
-            is_raised = not problem.is_wide and has_next and bool(batch.left.any())
+            is_raised = has_next and bool(batch.left.any())
             if is_raised:
                 batch.solve(problem, _in_next_precision)
         if batch.left.any():

@@ -34,7 +34,7 @@ _MOST_STEPS = 40
 _BASIN = 2.0**-30
 _SPARE = 2.0**10  # by how much a step may be worse than the one before
 _REACHED = 2.0**16  # errors that steps reach at the least, in lengths of differences
-# What is of single problems.
+# Attributes that are of single problems.
 _OF_ITERATION = ("_x", "_sizes", "_hessian", "_way", "_rate")
 _OF_STAGE = ("noise", "root", "target", "end", "basin", "previous", "remaining", "ended", "late")
 

@@ -62,6 +62,11 @@ class Ball:
         near = np.abs(self.mid.to_numpy()) * _DOWNWARDS - up(self.rad) - _LEAST
         return np.maximum(near, 0.0)
 
+    @property
+    def T(self) -> Ball:
+        """The transposed matrix."""
+        return Ball(self.mid.T, self.rad.T)
+
     def eps(self, factors: tuple[float, float], mid: MDArray) -> np.ndarray:
         """Return the rounding error of a midpoint."""
         return np.asarray(factors[mid.is_complex] * mid.precision.eps * size(mid))

@@ -227,8 +227,7 @@ def proven_error(system: System, found: Solution, x: MDArray) -> np.ndarray:
         ends = enclosed(bound[side], x.precision)
         x[side], rad[side] = ends.mid, ends.rad
     point = Ball(x, rad)
-    transposed = _transposed(a)
-    gradient = transposed @ (a @ point - b)
+    gradient = a.T @ (a @ point - b)
     moved = np.zeros(free.size)
     if free.size:
 
@@ -240,7 +239,7 @@ def proven_error(system: System, found: Solution, x: MDArray) -> np.ndarray:
         moved = _of_squares(Ball(a.mid[:, free], a.rad[:, free]), x.precision, reach)
         _check_inside(system, x, free, moved)
         rad[free] = moved
-        gradient = transposed @ (a @ Ball(x, rad) - b)
+        gradient = a.T @ (a @ Ball(x, rad) - b)
     near = -found.mask[held] * gradient.mid[held].to_numpy()
     if not np.all(near > up(gradient.rad[held] + 2.0**-40 * np.abs(near))):
         raise Unproven("a gradient at a bound is not shown to point outwards")
@@ -263,12 +262,12 @@ def convex_error(system: System, x: MDArray) -> np.ndarray:
     a, b = _within(system.a, x.precision), _within(system.b, x.precision)
     if not bool(((x >= system.lower) & (x <= system.upper)).all()):
         raise Unproven("the bounds have more digits than the precision of the proof")
-    gradient = _transposed(a) @ (a @ Ball(x) - b)
+    gradient = a.T @ (a @ Ball(x) - b)
     near = gradient.mid.to_numpy()
     reach = up(gradient.rad + 2.0**-40 * np.abs(near))
     is_low, is_high = np.asarray(x == system.lower), np.asarray(x == system.upper)
     change = np.where(is_low, reach - near, np.where(is_high, reach + near, reach + np.abs(near)))
-    m, q = _of_squares(a, x.precision, lambda h: _well_shown(*triangle(h)))
+    m, q = _of_squares(a, x.precision, _good_triangle)
     moduli = size(m)
     total = np.linalg.norm(up(moduli @ np.maximum(change, 0.0)))
     return np.asarray(up(up(np.linalg.norm(moduli, axis=0) * total) / (1.0 - q)))
@@ -295,15 +294,12 @@ def _of_squares(a: Ball, most: Precision, find: Callable[[Ball], tuple[_T, bool]
 def _square(a: Ball, precision: Precision) -> Ball:
     near = enclosed(a.mid, precision)
     near = Ball(near.mid, up(near.rad + a.rad))
-    return _transposed(near) @ near
+    return near.T @ near
 
 
-def _well_shown(m: MDArray, q: float) -> tuple[tuple[MDArray, float], bool]:
+def _good_triangle(h: Ball) -> tuple[tuple[MDArray, float], bool]:
+    m, q = triangle(h)
     return (m, q), q <= _LOOSER
-
-
-def _transposed(a: Ball) -> Ball:
-    return Ball(a.mid.T, a.rad.T)
 
 
 def _check_inside(system: System, x: MDArray, free: np.ndarray, moved: np.ndarray) -> None:

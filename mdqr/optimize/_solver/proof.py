@@ -97,8 +97,7 @@ class _Proof:
         assert r.second is not None
         jacobian = r.first[free]
         second = r.second[free[:, None], free].reshape((free.size**2, -1)) @ r.value
-        transposed = Ball(jacobian.mid.T, jacobian.rad.T)
-        return jacobian @ transposed + second.reshape((free.size, free.size))
+        return jacobian @ jacobian.T + second.reshape((free.size, free.size))
 
     def _check_bounds(self, width: np.ndarray) -> None:
         """Refuse gradients of held parameters that may point inwards, and boxes over the edge."""

@@ -69,7 +69,7 @@ MINIMUM_NORM = (
     ),
 )
 
-# What lstsq, solve and inv return of all these, and of small systems.
+# Answers of lstsq, solve and inv of all these, and of small systems.
 _LSTSQ = Family("lstsq", 30)
 _SQUARE = Family("solve", 30)
 _HARD = Family("lstsq by Householder", 60, first=105)

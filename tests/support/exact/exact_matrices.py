@@ -46,6 +46,9 @@ class Exact:
             self.real << shift, None if self.imag is None else self.imag << shift, exponent
         )
 
+    def _parts(self):
+        return [self.real] if self.imag is None else [self.real, self.imag]
+
     def _imag(self):
         return 0 * self.real if self.imag is None else self.imag
 
@@ -63,9 +66,8 @@ class Exact:
 
     def __matmul__(self, other):
         exponent = self.exponent + other.exponent
-        a, b = ([x.real] + [x.imag] * (x.imag is not None) for x in (self, other))
         if flint is None:
-            return Exact(*_multiplied(a, b), exponent)
+            return Exact(*_multiplied(self._parts(), other._parts()), exponent)
         parts = _multiplied(self._matrices(), other._matrices())
         found = Exact(*(None if part is None else integers(part) for part in parts), exponent)
         found._flint = [part for part in parts if part is not None]
@@ -74,8 +76,7 @@ class Exact:
     def _matrices(self):
         """The parts as matrices of python-flint, which are made once."""
         if self._flint is None:
-            parts = [self.real] if self.imag is None else [self.real, self.imag]
-            self._flint = [flint_matrix(part) for part in parts]
+            self._flint = [flint_matrix(part) for part in self._parts()]
         return self._flint
 
     @property

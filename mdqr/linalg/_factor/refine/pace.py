@@ -11,7 +11,7 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.refine.products import LIMB, bits_of_entries, eps_of
 from mdqr.linalg._products.exact.product import is_within_range
 from mdqr.linalg._shared.checks import fetch
-from mdqr.linalg._shared.operands import precision_with
+from mdqr.linalg._shared.operands import kind_with
 
 # The most of F behind a sweep: with more, factors by recursion take less time.
 _GAIN = 2.0**-12
@@ -44,8 +44,7 @@ def digits_of_sweep(before: float, kind: Kind) -> Digits:
     bits, most = _STEP * ceil((known + LIMB + _CONDITION) / _STEP), bits_of_entries(kind)
     if bits >= most:
         return Digits(most, kind)
-    found = precision_with(2.0**-bits, least=2)
-    return Digits(bits, kind._replace(limbs=min(found.limbs, kind.limbs)))
+    return Digits(bits, kind_with(2.0**-bits, kind, least=2))
 
 
 class Pace:

@@ -29,13 +29,13 @@ from mdqr.linalg._factor.refine.start import Start
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import half_of, precision_for, precision_with
 
-# How far from a factorisation a sweep of first order may start.
+# The distance from a factorisation at which a sweep of first order may still start.
 FARTHEST = 2.0**-4
 # For terms of third order, norms of R in place of those of A, and the arithmetic of bounds.
 _UP = 1.0 + 2.0**-7
-# What a prediction leaves for what it does not know, of a bound of 20 n eps.
+# The part of a bound of 20 n eps that a prediction leaves for unknown errors.
 _HOPED = 5.0
-# What arithmetic may lose of a correction, times what the correction leaves.
+# The loss of a correction by arithmetic, times what the correction leaves.
 _LOSS = 16.0
 # Bits of Q and R below what a sweep makes of them.
 _SPARE = 2.0**8
@@ -94,7 +94,7 @@ class Sweeps:
         self.backend, self.a, self.kind, self.patterns = backend, a, kind, patterns
         self.condition, self.inverse, self.size = start.condition, start.inverse, start.size
         self.graded = self.condition > _GRADED
-        # What the inverse is expected to leave of I.
+        # The rest of I that the inverse is expected to leave.
         self.stale = start.distance
         self.rows, self.columns = map(int, a.shape[-2:])
         self.root, self.eps = self.columns**0.5, eps_of(kind)

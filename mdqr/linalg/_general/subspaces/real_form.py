@@ -8,6 +8,7 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Backend
+from mdqr._functions.scales.exponents import ldexp
 from mdqr._functions.sequences import stack
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
@@ -137,7 +138,7 @@ class _Francis:
         if inside >= 0:
             root = np.sqrt(inside)
             first = near + (root if half >= 0 else -root)
-            vector = self._column((first, self._shifted(h[j, i], -power)))
+            vector = self._column((first, ldexp(h[j, i], -power)))
             self._reflect(rows, vector, i, j + 1)
             self.h[..., j, i] = 0.0
             return
@@ -163,8 +164,5 @@ class _Francis:
         sizes = [own] * bool(half != 0) + [(one + other) // 2] * bool(above != 0)
         power = max(sizes, default=0)
         parts = (half, -power), (above, -one), (below, one - 2 * power)
-        near, above, below = (self._shifted(x, shift) for x, shift in parts)
+        near, above, below = (ldexp(x, shift) for x, shift in parts)
         return near, above, below, power
-
-    def _shifted(self, x: MDArray, power: int) -> MDArray:
-        return MDArray._wrap(self.backend.ldexp(x._block, power), x.precision, False)

@@ -32,7 +32,7 @@ _MOST_STEPS, _MOST_ROUNDS = 100, 6
 _LEAST, _LOST = 2.0**-1000, -1074
 # The exponent of the largest unknowns y.
 _HIGHEST = 900
-# What is left should be so much smaller than eps, so that x is nearly always rounded correctly.
+# The rest should be so much smaller than eps, so that x is nearly always rounded correctly.
 _WANTED = 2.0**-30
 # Of exact y so many bits at the end are zeros.
 _SPARE = 16
@@ -337,8 +337,9 @@ class _Refinement:
         eps, own = precision_for(system.kind.limbs).eps, precision_for(found.limbs).eps
         blocks = (self.c, *at, found.low, found.h)
         c, y, v, w, s, low, h = map(native_abs, blocks, [system.kind.is_complex] * len(blocks))
-        f = square_of(eps) * (a @ xp.ldexp(v, squared) + c) + own * (a @ xp.ldexp(h, squared) + s)
-        f = own * system.size(found.rest) + eps * s + self._summed(f, xp.ldexp(v, squared), -1)
+        lowered = xp.ldexp(v, squared)
+        f = square_of(eps) * (a @ lowered + c) + own * (a @ xp.ldexp(h, squared) + s)
+        f = own * system.size(found.rest) + eps * s + self._summed(f, lowered, -1)
         g = square_of(eps) * (turned @ y + v) + own * (turned @ low + w)
         g = eps * w + self._summed(g, y, -2)
         # Columns of zeros have unknowns that are zero, and zeros are solved by zeros.
@@ -365,8 +366,8 @@ class _Refinement:
         low_a, low_c, low_y, low_v = (
             lowest_bits(block, is_complex) for block in (system.a, self.c, at.y, at.v)
         )
-        low = xp.ldexp(v, squared)
-        f = self._summed(square_of(eps) * (a @ low + system.size(self.c)), low, -1)
+        lowered = xp.ldexp(v, squared)
+        f = self._summed(square_of(eps) * (a @ lowered + system.size(self.c)), lowered, -1)
         turned, y_size = a.swapaxes(-1, -2), system.size(at.y)
         g = self._summed(square_of(eps) * (turned @ y_size + v), y_size, -2)
         units = xp.minimum(of_products(low_a, low_v + squared), low_c)

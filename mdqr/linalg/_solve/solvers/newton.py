@@ -25,7 +25,7 @@ from mdqr.linalg._products.exact.product import is_within_range
 from mdqr.linalg._products.exact.residual import whole_residual
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._shared.operands import precision_for, precision_with
+from mdqr.linalg._shared.operands import kind_with, precision_for
 from mdqr.linalg._solve.answer import Answer, Part, unknowns
 from mdqr.linalg._solve.householder.augmented import Solution
 from mdqr.linalg._solve.problem import Problem
@@ -243,8 +243,7 @@ def _cubed(known: float) -> float:
 
 def _kind_of(bits: float, most: Kind) -> Kind:
     """Return the lowest precision of so many bits as a kind, with no more limbs than another."""
-    found = precision_with(2.0**-bits, least=2)
-    return Kind(min(found.limbs, most.limbs), most.is_complex)
+    return kind_with(2.0**-bits, most, least=2)
 
 
 def _step(

@@ -30,7 +30,7 @@ from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._spectral.onesided import rotations, starts
 from mdqr.linalg._spectral.onesided.unitary import (
     in_common_units,
-    limbs_for,
+    kind_of_small,
     mixed,
     mixed_product,
     more_than_one,
@@ -308,7 +308,7 @@ def _small_turns(
     active, left = turns.active, 4 * size * turns.cosine
     gram = pairs.gram
     if left > tolerance:
-        few = Kind(limbs_for(size * turns.cosine, kind), field)
+        few = kind_of_small(size * turns.cosine, kind)
         o, gap = (planes.first_limbs(y, field, few.limbs) for y in (gram, pairs.gap))
         o = o.copy()
         planes.diagonal(o)[...] = 0.0

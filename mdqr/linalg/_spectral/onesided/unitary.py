@@ -9,7 +9,7 @@ from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.condition import GOLDEN
 from mdqr.linalg._products.exact import product as exact
-from mdqr.linalg._shared.operands import precision_for, precision_with
+from mdqr.linalg._shared.operands import kind_with, precision_for
 
 
 def more_than_one(backend: Backend, w: Block, *, size: float, kind: Kind, far: bool) -> Block:
@@ -17,7 +17,7 @@ def more_than_one(backend: Backend, w: Block, *, size: float, kind: Kind, far: b
     eps = precision_for(kind.limbs).eps
     if size * size <= eps:
         return w
-    few = Kind(limbs_for(size * size, kind), kind.is_complex)
+    few = kind_of_small(size * size, kind)
     square = planes.first_limbs(w, kind.is_complex, few.limbs)
     square = mixed_product(backend, square, square, few, far)
     w = backend.binary("add", w, 0.5 * square, kind=kind)
@@ -53,9 +53,7 @@ def mixed(backend: Backend, x: Block, kind: Kind) -> Block:
     plane = signs[0] if kind.is_complex else signs
     plane[0, :, 0] = xp.where((xp.arange(1, m + 1) * GOLDEN) % 1.0 < 0.5, 1.0, -1.0)
     total = backend.matmul(x, signs, kind=kind)
-    half = kind.zeros(xp, (1, 1))
-    (half[0] if kind.is_complex else half)[0] = m / 2
-    total = backend.binary("divide", total, half, kind=kind)
+    total = backend.binary("divide", total, _constant(backend, m / 2, 2, kind), kind=kind)
     return backend.matmul(total, signs.swapaxes(-1, -2), c=x, subtract=True, kind=kind)
 
 
@@ -76,12 +74,17 @@ def _inverse_root(
 
 def _times(backend: Backend, x: Block, factor: float, kind: Kind) -> Block:
     """Return `x` times a double."""
-    block = kind.zeros(backend.xp, (1,) * (x.ndim - kind.lead))
-    (block[0] if kind.is_complex else block)[0] = factor
+    block = _constant(backend, factor, x.ndim - kind.lead, kind)
     return backend.binary("multiply", x, block, kind=kind)
 
 
-def limbs_for(size: float, kind: Kind) -> int:
-    """Return how many limbs count of what is added to 1 and no larger than `size`."""
-    wanted = precision_for(kind.limbs).eps / size
-    return min(precision_with(wanted).limbs, kind.limbs)
+def _constant(backend: Backend, value: float, axes: int, kind: Kind) -> Block:
+    """Return a double as a block of so many axes."""
+    block = kind.zeros(backend.xp, (1,) * axes)
+    (block[0] if kind.is_complex else block)[0] = value
+    return block
+
+
+def kind_of_small(size: float, kind: Kind) -> Kind:
+    """Return the kind whose limbs count of what is added to 1 and no larger than `size`."""
+    return kind_with(precision_for(kind.limbs).eps / size, kind)
