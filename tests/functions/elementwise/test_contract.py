@@ -278,6 +278,38 @@ def test_quotient_that_turns_subnormal_is_normalised():
     assert_normalised(mdqr.qd(2.0**-967) * x)
 
 
+def test_times_a_power_of_two_where_gaps_let_a_limb_be_subnormal():
+    # The leading limb is far from the end of the range, and the last ones are a tie beside it.
+    limbs = np.zeros((16, 1))
+    exponents = [-14, -68, -160, -224, -285, -365, -461, -515, -569, -647, -701, -761, -864, -926]
+    limbs[:14, 0] = np.ldexp(1.0, exponents)
+    limbs[14:, 0] = (2 - 2.0**-52) * 2.0**-981, (2.0**-3 - 2.0**-36) * 2.0**-1031
+    x = mdqr.from_limbs(limbs, normalize=False)
+    tiny = mdqr.hd(2.0**-900).reshape(1)
+    both = mdqr.concatenate([x, tiny])
+    for alone, together in (
+        (x / 2.0**31, both / 2.0**31),
+        (x * 2.0**-31, both * 2.0**-31),
+        (mdqr.hd(2.0**-31) * x, mdqr.hd(2.0**-31) * both),
+    ):
+        assert_normalised(alone)
+        assert_same_bits(alone, together[:1])
+
+
+def test_values_do_not_feel_their_neighbours(precision, dtype):
+    """Lanes of a vector and threads share branches, not limbs."""
+
+    @settings(max_examples=15)
+    @given(pairs(precision, 24, dtype=dtype))
+    def check(xy):
+        for operands, ops in ((xy, BINARY), (xy[:1], UNARY)):
+            for op in ops.values():
+                alone = [op(*(each[i : i + 1] for each in operands)) for i in range(24)]
+                assert_same_bits(op(*operands), mdqr.concatenate(alone))
+
+    check()
+
+
 @pytest.mark.parametrize("n", [580, 1030])
 def test_negative_power_where_the_power_leaves_the_range(n):
     # 0.3**580 is near 2^-1007 and 2**1030 overflows; their reciprocals are ordinary numbers.

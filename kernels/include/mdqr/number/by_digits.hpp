@@ -90,10 +90,7 @@ template <class T, int N> MDQR_FN mask_t<T> is_power_of_two(const md<T, N>& x) {
     return (power == x.limb[0]) & (x.limb[1] == broadcast<T>(0.0));
 }
 template <class T, int N> MDQR_FN md<T, N> times_power_of_two(const md<T, N>& x, T power) {
-    md<T, N> r = scaled(x, power);
-    if (any(abs(r.limb[0]) < broadcast<T>(all_normal<N>)))
-        r = renormalize<N, N>(r.limb);
-    return r;
+    return in_order(scaled(x, power));
 }
 
 // Digits are integers, of which none is NaN or infinite: `leading` is, as IEEE has it, where r is
