@@ -22,8 +22,6 @@ def test_cyclic_roots_of_high_degree(precision):
 
 @pytest.mark.parametrize("n", [4, 8, 9])
 def test_singular_starts(n, precision):
-    if precision is mdqr.hd and n == 9:
-        pytest.skip("Newton's method leaves this start before the rank tells")
     acceptance.check_singular(n, precision, "cpu")
 
 

@@ -16,7 +16,7 @@ from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
 from mdqr._progress import Reporter
-from mdqr.series._errors import NotASolutionError
+from mdqr.series._errors import NotASolutionError, SingularJacobianError
 from mdqr.series._solver.equations import Equations
 from mdqr.series._solver.inverse import MOST_SMALL, Inverse, left_inverse, singular
 
@@ -95,17 +95,30 @@ def start(equations: Equations, x: Block, precision: Precision) -> Start:
         if slow or worst <= 4.0 * precision.eps:
             inverse = None
     equations.products.evaluate(values, equations.backend, kind)
-    left = _left(equations, values)
+    if not _left(equations, values) <= precision.eps**0.5:
+        raise _no_solution(equations, x, values, precision)
     jacobian = equations.jacobian(values)
-    if not left <= precision.eps**0.5:
-        # Near a singular solution Newton's method is slow, or leaves.
-        near = MDArray._wrap(jacobian, precision, kind.is_complex)
-        error = singular(near)
-        raise error if left < _NEAR and error.sigma < left**0.25 else NotASolutionError(left)
     # A step of refinement squares what is left of an inverse.
     if inverse is None or not moved <= precision.eps**0.75:
         inverse = left_inverse(jacobian, kind)
     return Start(values, jacobian, inverse, steps)
+
+
+def _no_solution(
+    equations: Equations, begin: Block, values: Block, precision: Precision
+) -> SingularJacobianError | NotASolutionError:
+    """Return the error for points `values` that Newton's method from `begin` ended at."""
+    kind, n, lefts = equations.kind, equations.variables, []
+    # Near a singular solution Newton's method is slow, or leaves: then its start tells.
+    for x in (values[..., :n, 0].copy(), begin):
+        values[..., :n, 0] = x
+        equations.products.evaluate(values, equations.backend, kind)
+        left = _left(equations, values)
+        error = singular(MDArray._wrap(equations.jacobian(values), precision, kind.is_complex))
+        if left < _NEAR and error.sigma < left**0.25:
+            return error
+        lefts.append(left)
+    return NotASolutionError(lefts[0])
 
 
 def is_noise(equations: Equations, begin: Start, precision: Precision) -> Block:
