@@ -9,6 +9,8 @@ import pytest
 from gpu_presence import why_no_host
 from stand_ins import STAND_INS
 
+# Bytes that a process keeps between two tests.
+MOST_KEPT = 2**30
 # With processes side by side, the one that collects their results records them.
 RECORD = None if "PYTEST_XDIST_WORKER" in os.environ else os.environ.get("MDQR_GPU_RECORD")
 
@@ -40,9 +42,15 @@ def _stand_in(cupy):
 
 @pytest.fixture(autouse=True)
 def _device(cupy):
-    """Report the errors of kernels in the test that started them."""
+    """Report the errors of kernels in the test that started them, and leave memory to others.
+
+    Many processes share a device, and kernels need memory for the stacks of their threads, too.
+    """
     yield
     cupy.cuda.runtime.deviceSynchronize()
+    pool = cupy.get_default_memory_pool()
+    if pool.total_bytes() > MOST_KEPT:
+        pool.free_all_blocks()
 
 
 @pytest.fixture(scope="session")

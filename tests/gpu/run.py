@@ -232,7 +232,7 @@ def parsed():
     parser.add_argument("--commit", help="what the tree is a copy of, where there is no git")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(FILES)}")
     parser.add_argument(
-        "--values", type=lambda text: int(float(text)),
+        "--values", type=lambda text: int(float(text)), default=os.environ.get("MDQR_GPU_VALUES"),
         help=f"an elementwise operation; {VALUES:,}, with --record {RECORDED_VALUES:,}",
     )  # fmt: skip
     parser.add_argument("--timeout", type=float, default=540, help="seconds for the tests")

@@ -10,6 +10,7 @@ from polynomial_systems import cyclic, katsura
 from mdqr._backend.host import backend as host
 from mdqr._backend.path_calls import PathGoal, PathPoints
 from mdqr._functions.creation import array
+from mdqr._precision import precisions_with_paths
 from mdqr.series import System, solve
 from mdqr.series._homotopy.problem import Problem
 from mdqr.series._homotopy.starts.start import total_degree
@@ -27,8 +28,9 @@ def same(one, other):
         np.testing.assert_array_equal(here, there)
 
 
-@pytest.mark.usefixtures("host")
-def test_bits_of_the_host(precision, cupy):
+@pytest.mark.usefixtures("host", "cupy")
+@pytest.mark.parametrize("precision", precisions_with_paths(), ids=str)
+def test_bits_of_the_host(precision):
     from mdqr._backend.cuda import backend
 
     homotopy, x = total_degree(Problem.of(cyclic(5), None).at([]), np.random.default_rng(2))
