@@ -202,6 +202,22 @@ def test_bounds_of_a_sweep_are_above_the_errors_it_left(multiple, dtype, rng, mo
         assert cases.orthogonality(Q) * multiple.eps <= orthogonality
 
 
+def test_norms_whose_squares_leave_the_range_count(dtype, rng, monkeypatch):
+    """Norms near eps of hd: as zeros they made bounds of sweeps in float64."""
+    seen, left = [], Sweeps.left
+
+    def kept(self, found, plan):
+        seen.append(found)
+        return left(self, found, plan)
+
+    monkeypatch.setattr(Sweeps, "left", kept)
+    a = mdqr.random.normal((20, 12), precision=mdqr.hd, dtype=dtype, rng=rng)
+    qr(a, method="refine")
+    # An inverse of R has the digits of its sweep: its norms stay within the range.
+    assert all(min(x.e, x.f, x.t, x.dq) > 2.0**-2 * mdqr.hd.eps for x in seen)
+    assert max(seen[-1].e, seen[-1].f, seen[-1].t, seen[-1].dq) < 2.0**-400
+
+
 def test_auto_refines_where_the_table_says_so(multiple, dtype, rng, monkeypatch):
     """Without a warning where reflections are taken, and not for a tile that is given."""
     a = cases.random(35, 17, multiple, dtype, rng)

@@ -145,6 +145,16 @@ def test_bounds_of_convex_problems_near_the_error(precision):
     assert found[1:].tolist() == [0, 0]
 
 
+@pytest.mark.parametrize(("error", "unit"), [(2.0**-600, 1.0), (2.0**-300, 2.0**-300)])
+def test_bounds_of_convex_problems_count_squares_below_the_range(error, unit):
+    """The square of a gradient of 2^-600 is no double: as a zero it made a bound of 1e-301."""
+    a = mdqr.eye(4, 3, precision=mdqr.hd) * unit
+    exact = mdqr.array([1.0, 2.0, 0.0], precision=mdqr.hd)
+    system = System(a, a @ exact, exact * 0, exact * 0 + 2)
+    off = exact + mdqr.array([error, 0, 0], precision=mdqr.hd)
+    assert error <= convex_error(system, off)[0] <= 4 * error
+
+
 UNPROVEN = {
     "a rounding function": (
         lambda: curve_fit(

@@ -269,8 +269,9 @@ def convex_error(system: System, x: MDArray) -> np.ndarray:
     change = np.where(is_low, reach - near, np.where(is_high, reach + near, reach + np.abs(near)))
     m, q = _of_squares(a, x.precision, _good_triangle)
     moduli = size(m)
-    total = np.linalg.norm(up(moduli @ np.maximum(change, 0.0)))
-    return np.asarray(up(up(np.linalg.norm(moduli, axis=0) * total) / (1.0 - q)))
+    # Squares of so small numbers may leave the range.
+    total = np.hypot.reduce(up(moduli @ np.maximum(change, 0.0)))
+    return np.asarray(up(up(np.hypot.reduce(moduli, axis=0) * total) / (1.0 - q)))
 
 
 def _within(x: MDArray, precision: Precision) -> Ball:

@@ -245,8 +245,8 @@ def _solved(a: MDArray, b: MDArray) -> tuple[MDArray, np.ndarray, int]:
     solved = solve_triangular(r, right)
     x = solved[:, 0] * powers
     terms = abs(a).to_numpy() @ abs(x).to_numpy() + abs(b).to_numpy()
-    inverse = np.linalg.norm(abs(solved[:, 1:]).to_numpy() * powers[:, None], axis=1)
-    return x, _ROUNDING * eps * inverse * np.linalg.norm(terms), 0
+    inverse = np.hypot.reduce(abs(solved[:, 1:]).to_numpy() * powers[:, None], axis=1)
+    return x, _ROUNDING * eps * inverse * np.hypot.reduce(terms), 0
 
 
 def _fits(c: MDArray, q: MDArray, L: int, last: int) -> bool:

@@ -23,6 +23,8 @@ from mdqr.linalg._factor.refine.course import Change, Factors, factors_of
 from mdqr.linalg._factor.refine.pace import Digits
 from mdqr.linalg._factor.refine.products import (
     ENTRIES,
+    LOST,
+    SCALE,
     Difference,
     Patterns,
     bits_of_entries,
@@ -49,8 +51,6 @@ _MOST_STALE = 0.25
 # Bits below eps of differences that are as good as exact, for the square of a condition, and beyond
 # those that count of products with what is left of a factor.
 _BELOW, _SPARE = 64, 16
-# Squares below the range of doubles are lost.
-_LOST = 2.0**-500
 
 
 def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Block | None:
@@ -88,6 +88,11 @@ def factor(backend: Backend, a: Block, kind: Kind, bound: float) -> Block | None
 def error_of(n: int) -> float:
     """Return the bound of ``abs(A - C^H C)``, in eps ``abs(C^H) abs(C)``."""
     return 1.5 * n + 160
+
+
+def roundings(runs: int) -> float:
+    """Return what rounding a Gram matrix of so many runs costs S, in eps and squared conditions."""
+    return (3.5 + 2.0 * runs) * 3.5
 
 
 def _by_blocks(backend: Backend, a: Block, kind: Kind, bound: float, width: int) -> Block | None:
@@ -139,7 +144,8 @@ class Sweeps:
         self.low = Kind(1, kind.is_complex)
         # Of products of float64 matrices and of products of all bits, by the sums of moduli.
         self.unit = 4.0 * (self.order + 20) * (4 if kind.is_complex else 1) * _U
-        self.fine = (3.5 + 2.0 * runs) * 3.5 * eps_of(kind)
+        self.fine = roundings(runs) * eps_of(kind)
+        self.bits = bits_of_entries(kind)  # of E
         # And by those of entries.
         self.entries = 0.0
         self.is_exact = False
@@ -177,6 +183,20 @@ class Sweeps:
         self.entries = 4.0 * eps * (2.0 * float(fetch(square)[0][0])) ** 0.5
         self.fine = 4.0 * eps * 2.0**-ENTRIES
 
+    def take_bits(self, bits: int, runs: int) -> None:
+        """Take the Gram matrix as formed of so many bits, and form E of as many."""
+        self.bits, self.fine = bits, roundings(runs) * 2.0**-bits
+
+    def condition(self) -> float:
+        """Return the Frobenius norms of the float64 factor and its inverse, multiplied.
+
+        It is waited for, and NaN without a factor.
+        """
+        squares = self.backend.xp.zeros(2)
+        for place, x in enumerate((self.first, self.inverse)):
+            square_of_norm(self.backend, x, self.low, squares[place, ...])
+        return float(np.sqrt(np.prod(fetch(squares)[0])))
+
     def take_exactly(self) -> None:
         """Take the Gram matrix as exact: E has errors relative to itself."""
         self.is_exact, self.fine = True, 4.0 * eps_of(self.kind) * 2.0**-_BELOW
@@ -201,7 +221,7 @@ class Sweeps:
         if self.is_exact:
             rest = self._whole_difference(r)
         else:
-            rest = self.difference((r,), Digits(bits_of_entries(self.kind), self.kind))
+            rest = self.difference((r,), Digits(self.bits, self.kind))
         change, squares = self._corrections(rest, is_bounded=True)
         return Changed((change,), squares, rest.words)
 
@@ -275,7 +295,8 @@ class Sweeps:
         squares, words = fetch(found.squares, found.words)
         if not is_within_range(words):
             return None
-        return [float(square) ** 0.5 + _LOST for square in squares]
+        e, f, *others = (float(square) ** 0.5 + LOST for square in squares)
+        return [e / SCALE, f / SCALE, *others]
 
     def _left(self, e: float, f: float, stale: float, x: float, r: float) -> float:
         """Bound S by Frobenius norms: of E, F, ``I - R X``, X and R.
@@ -305,8 +326,8 @@ def _corrections(
 ) -> list[Block]:
     """Return the change of R and squares of norms, from E, of which the upper part is given.
 
-    The norms are of E, F, at most twice as large, ``I - R X``, X and R; without a bound of S only
-    the second one is finite.
+    The norms are of E and F, at most twice as large, times `SCALE`, of ``I - R X``, X and R;
+    without a bound of S only the second one is finite, of F itself.
     """
     low = Kind(1, r.dtype.kind == "c")
     patterns = Patterns.of(backend, len(r), low.is_complex)
@@ -317,10 +338,11 @@ def _corrections(
     t = patterns.half_upper(backend, f, low)
     squares = backend.xp.full(5, np.inf)
     # norm(F)^2 is at most 4 norm(T)^2.
-    square_of_norm(backend, 2.0 * t, low, squares[1, ...])
+    square_of_norm(backend, t, low, squares[1, ...], 2.0 * (SCALE if is_bounded else 1.0))
     if is_bounded:
+        square_of_norm(backend, e, low, squares[0, ...], SCALE)
         one = patterns.identity(low)
         stale = times(backend, r, x, kind=low, c=one, shape="triangles")
-        for place, each in ((0, e), (2, stale), (3, x), (4, r)):
+        for place, each in ((2, stale), (3, x), (4, r)):
             square_of_norm(backend, each, low, squares[place, ...])
     return [times(backend, t, r, kind=low, shape="triangles"), squares]

@@ -33,6 +33,9 @@ ENTRIES = 24
 # More of them in two limbs: a product near a float64 matrix ends close behind the second one, and
 # kernels take exact sums, which take ten times as long, where it ends half a unit behind.
 _BEHIND = 16
+# What norms near eps of hd are multiplied by, whose squares are lost, and what squares lose of
+# others.
+SCALE, LOST = 2.0**400, 2.0**-500
 
 # Panels of products with triangles, and their least columns, in float64 and beyond.
 _PANELS, _COLUMNS = 4, (1024, 256)
@@ -346,14 +349,15 @@ def cut(x: Block, is_complex: bool, limbs: int) -> Block:
     return kept
 
 
-def square_of_norm(backend: Backend, x: Block, kind: Kind, out: Block) -> None:
-    """Write the square of the Frobenius norm of the leading limbs to `out`, 0-d."""
+def square_of_norm(backend: Backend, x: Block, kind: Kind, out: Block, scale: float = 1.0) -> None:
+    """Write the square of the Frobenius norm of the leading limbs, times `scale`, to `out`, 0-d."""
     if kind.limbs > 1:
         x = x[:, 0] if kind.is_complex else x[0]
     # Complex numbers are pairs of floats along an axis without gaps.
     if x.dtype.kind == "c" and x.strides[-1] != x.itemsize:
         x = x.swapaxes(-1, -2)
-    backend.xp.square(x.view(np.float64)).sum(out=out)
+    floats = x.view(np.float64)
+    backend.xp.square(floats if scale == 1.0 else scale * floats).sum(out=out)
 
 
 def bits_of_entries(kind: Kind) -> int:

@@ -13,6 +13,8 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._factor.refine.products import (
     LIMB,
+    LOST,
+    SCALE,
     Patterns,
     block_of,
     cut,
@@ -45,6 +47,8 @@ _STALE, _TURNED = 0.75, 16.0
 # Rows of R and columns of its inverse are graded as far as R is near to singular: conditions above
 # are worth a look at that.
 _GRADED = 2.0**20
+# More limbs than squares of their eps have a range for.
+_MOST_LIMBS = 8
 
 
 class Plan(NamedTuple):
@@ -137,10 +141,10 @@ class Sweeps:
         backend, field, low = self.backend, self.kind.is_complex, plan.low
         a = planes.first_limbs(self.a, field, plan.high.limbs)
         options: dict[str, Any] = {"kind": plan.high, "bits": plan.bits}
-        squares = backend.xp.empty(5)
+        squares, scale = backend.xp.empty(5), SCALE if self.kind.limbs > _MOST_LIMBS else 1.0
         norms = [squares[i, ...] for i in range(5)]
         e = held(backend, product(backend, q, r, c=a, shape="triangular", **options), low)
-        square_of_norm(backend, e, low, norms[0])
+        square_of_norm(backend, e, low, norms[0], scale)
         q_low, r_low = (held(backend, factor, low) for factor in (q, r))
         x, change = self._newton(r_low, low, distance, norms[1])
         y = times(backend, e, x, kind=low, shape="triangular", scaled=self.graded)
@@ -148,16 +152,17 @@ class Sweeps:
         adjoint, one = q.swapaxes(-1, -2), self.patterns.one
         f = product(backend, adjoint, q, conj_a=True, c=one, shape="gram", **options)
         f = self.patterns.upper(backend, held(backend, f, low))
-        square_of_norm(backend, f, low, norms[2])
+        square_of_norm(backend, f, low, norms[2], scale)
         c = times(backend, q_low.swapaxes(-1, -2), y, kind=low, conj_a=True)
         t = minus(backend, with_adjoint(backend, c, low), f, low)
         del c, f
         t = self.patterns.half_upper(backend, t, low)
-        square_of_norm(backend, t, low, norms[3])
+        square_of_norm(backend, t, low, norms[3], scale)
         dq = times(backend, q_low, t, kind=low, c=y, shape="triangular")
-        square_of_norm(backend, dq, low, norms[4])
+        square_of_norm(backend, dq, low, norms[4], scale)
         dr = times(backend, t, r_low, kind=low, shape="triangles", scaled=self.graded)
-        e, stale, f, t, moved = map(float, np.sqrt(fetch(squares)[0]))
+        e, stale, f, t, moved = map(float, np.sqrt(fetch(squares)[0]) + LOST)
+        e, f, t, moved = (norm / scale for norm in (e, f, t, moved))
         before = inf
         if change is not None:
             # Of I, times a column of R.
@@ -191,7 +196,7 @@ class Sweeps:
         g = times(backend, x, r, kind=low, c=one, shape="triangles", scaled=self.graded)
         for each, out in ((g, squares[0, ...]), (x, squares[1, ...])):
             square_of_norm(backend, each, low, out)
-        left, size = map(float, np.sqrt(fetch(squares)[0]))
+        left, size = map(float, np.sqrt(fetch(squares)[0]) + LOST)
         return left, size
 
     def _limbs(self, found: Found, low: Kind) -> tuple[int, int]:
