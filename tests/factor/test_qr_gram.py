@@ -12,15 +12,17 @@ from fake_cuda_libraries import libraries
 import mdqr
 from mdqr._backend.cuda.factor import elimination
 from mdqr._backend.cuda.floats.library import Library
+from mdqr._limbs import planes
 from mdqr._limbs.planes import Kind
 from mdqr.linalg import qr
-from mdqr.linalg._factor.refine import gram, products
+from mdqr.linalg._factor.refine import cholesky, gram, products
 from mdqr.linalg._factor.refine.cholesky import Sweeps
 from mdqr.linalg._shared import tuning
 from mdqr.linalg._shared.operands import gather
 from mdqr.testing import matrix
 
 NARROW = [mdqr.dd, mdqr.qd]
+WITH_WIDER = [mdqr.dd, mdqr.qd, mdqr.od]
 # Limbs hold all of products of float64 numbers.
 LONG = [mdqr.qd, mdqr.od]
 
@@ -28,8 +30,8 @@ LONG = [mdqr.qd, mdqr.od]
 def accept(a, r):
     """R as of a factor with orthonormal columns, within ``20 n eps`` of every column."""
     n = a.shape[-1]
-    exact = qr(a, "r", precision=mdqr.od, method="householder")
-    error = mdqr.linalg.norm(r.astype(precision=mdqr.od) - exact, axis=-2)
+    exact = qr(a, "r", precision=mdqr.hd, method="householder")
+    error = mdqr.linalg.norm(r.astype(precision=mdqr.hd) - exact, axis=-2)
     bound = 21 * n * r.precision.eps * mdqr.linalg.norm(exact, axis=-2)
     assert (error <= bound).all()
     cases.check_form(r)
@@ -49,7 +51,7 @@ def told(monkeypatch):
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (6, 1), (9, 5), (35, 17), (3, 9, 4)], ids=str)
-@pytest.mark.parametrize("multiple", NARROW, ids=str)
+@pytest.mark.parametrize("multiple", WITH_WIDER, ids=str)
 def test_acceptance(multiple, dtype, shape, rng, monkeypatch):
     a = mdqr.random.normal(shape, precision=multiple, dtype=dtype, rng=rng)
     seen = told(monkeypatch)
@@ -61,18 +63,18 @@ def test_acceptance(multiple, dtype, shape, rng, monkeypatch):
 
 @pytest.mark.parametrize("cond", [1e1, 1e4, 1e7, 1e9, 1e14])
 def test_conditions(multiple, dtype, cond, rng, monkeypatch):
-    """Beyond what the certificate takes, in od the square of the condition, sweeps have Q, too."""
+    """Beyond what the certificate takes, in hd the square of the condition, sweeps have Q, too."""
     seen = told(monkeypatch)
     a = cases.random(40, 13, multiple, dtype, rng, cond=cond)
     r = qr(a, "r", method="refine")
-    if multiple < mdqr.od:
+    if multiple < mdqr.hd:
         assert seen == [cond < 1e6] or 1e6 < cond < 1e8
         accept(a, r)
     else:
         assert seen == [False]
 
 
-@pytest.mark.parametrize("multiple", NARROW, ids=str)
+@pytest.mark.parametrize("multiple", WITH_WIDER, ids=str)
 def test_scaled_columns_and_graded_rows(multiple, dtype, rng):
     a = cases.random(30, 9, multiple, dtype, rng)
     for power in (110, 900):
@@ -133,12 +135,55 @@ def test_bounds_are_above_what_each_sweep_leaves(multiple, dtype, cond, rng):
     assert max(ratios) > 2.0**-4
 
 
-@pytest.mark.parametrize("shape", [(100, 12), (8, 1)], ids=str)
-def test_octo_doubles_of_moderate_conditions(dtype, shape, rng, monkeypatch):
-    a = mdqr.random.normal(shape, precision=mdqr.od, dtype=dtype, rng=rng)
+@pytest.mark.parametrize("cond", [1e1, 1e3, 1e6])
+def test_bounds_of_few_bits(dtype, cond, rng):
+    """Of the factor of a Gram matrix rounded to od, and of R with its change."""
+    a = cases.random(12, 5, mdqr.od, dtype, rng, cond=cond)
+    inputs, wide = gather(a, precision=None, trimmed=False), Kind(16, dtype is complex)
+    backend, kind = inputs.backend, Kind(8, dtype is complex)
+    scaled, _ = backend.balance_columns(a._block, None, is_complex=kind.is_complex)
+    bits = 424 + int(3 * np.log2(cond)) + 20
+    options = {"kind": wide, "conj_a": True, "shape": "gram", "bits": bits}
+    whole = products.formed(backend, scaled.swapaxes(-1, -2), scaled, **options)
+    rounded = planes.first_limbs(whole, kind.is_complex, 8)
+    r = cholesky.factor(backend, rounded, kind, cholesky.error_of(5) * mdqr.od.eps)
+    r = planes.widen(r, kind.is_complex, 16)
+    sweeps = Sweeps.near(backend, whole, r, wide, runs=1)
+    sweeps.take_bits(bits, runs=1)
+    found, near = sweeps.changed(r), inputs.wrap(scaled)
+    held = mdqr.MDArray._wrap(r, mdqr.hd, kind.is_complex)
+    assert left_of_exact(near, held) <= sweeps.bound(found) <= 2.0**8 * left_of_exact(near, held)
+    change = products.block_of(found.changes[0], Kind(1, kind.is_complex))
+    with mpmath.workprec(2000):
+        change = mpmath.matrix(mdqr.MDArray._wrap(change, mdqr.d, kind.is_complex).to_numpy())
+        left = left_of(near, mpmath.matrix(held.to_mpmath().tolist()) + change)
+        assert left <= sweeps.bound_behind(found)
+
+
+def test_conditions_that_float64_does_not_see(dtype, monkeypatch):
+    """Too few bits, or no factor in float64: nothing is claimed, and others take over."""
     seen = told(monkeypatch)
-    accept(a, qr(a, "r", method="refine"))
+    a = mdqr.random.normal((20, 4), precision=mdqr.od, dtype=dtype, rng=3)
+    for power, is_shown in ((-10, True), (-30, False), (-200, False)):
+        near = a.copy()
+        near[:, 3] = near[:, 2] + near[:, 3] * 2.0**power
+        accept(near, qr(near, "r", method="refine"))
+        assert seen[-1] == is_shown
+    # A float64 condition of 1 asks for too few bits.
+    monkeypatch.setattr(Sweeps, "condition", lambda _: 1.0)
+    near[:, 3] = near[:, 2] + a[:, 3] * 2.0**-20
+    accept(near, qr(near, "r", method="refine"))
+    assert not seen[-1]
+
+
+@pytest.mark.parametrize("shape", [(100, 12), (8, 1)], ids=str)
+def test_hexa_doubles_of_moderate_conditions(dtype, shape, rng, monkeypatch):
+    a = mdqr.random.normal(shape, precision=mdqr.hd, dtype=dtype, rng=rng)
+    seen = told(monkeypatch)
+    exact, r = (qr(a, "r", method=method) for method in ("householder", "refine"))
     assert seen == [True]
+    bound = 41 * shape[1] * mdqr.hd.eps * mdqr.linalg.norm(exact, axis=-2)
+    assert (mdqr.linalg.norm(r - exact, axis=-2) <= bound).all()
     # Sums in runs are rounded several times.
     monkeypatch.setattr(gram, "MOST_TERMS", shape[0] - 1)
     assert mdqr.linalg.norm(qr(a, "r", method="refine")) > 0
@@ -147,23 +192,23 @@ def test_octo_doubles_of_moderate_conditions(dtype, shape, rng, monkeypatch):
 
 @pytest.mark.parametrize("cond", [1e1, 1e3])
 @pytest.mark.parametrize("lost", [0.0, 1.0])
-def test_bounds_of_octo_doubles_count_entries(dtype, cond, lost, rng):
-    """The Gram matrix is rounded to od; what that changes, eps at most, is within the bound."""
-    a = cases.random(96, 12, mdqr.od, dtype, rng, cond=cond)
-    inputs, kind = gather(a, precision=None, trimmed=False), Kind(8, dtype is complex)
+def test_bounds_of_hexa_doubles_count_entries(dtype, cond, lost, rng):
+    """The Gram matrix is rounded to hd; what that changes, eps at most, is within the bound."""
+    a = cases.random(96, 12, mdqr.hd, dtype, rng, cond=cond)
+    inputs, kind = gather(a, precision=None, trimmed=False), Kind(16, dtype is complex)
     backend = inputs.backend
     scaled, _ = backend.balance_columns(a._block, None, is_complex=kind.is_complex)
     options = {"kind": kind, "conj_a": True, "shape": "gram"}
     options["bits"] = products.bits_of_entries(kind)
     whole = products.formed(backend, scaled.swapaxes(-1, -2), scaled, **options)
-    signs = lost * mdqr.od.eps * rng.choice([-1.0, 1.0], (12, 12))
+    signs = lost * mdqr.hd.eps * rng.choice([-1.0, 1.0], (12, 12))
     whole = backend.binary("add", whole, whole * np.triu(signs), kind=kind)
     r, sweeps = gram._start(backend, whole, kind, 1, at_once=True)
     sweeps.count_entries()
     left = sweeps.bound(sweeps.changed(r))
-    held = mdqr.MDArray._wrap(r, mdqr.od, kind.is_complex)
+    held = mdqr.MDArray._wrap(r, mdqr.hd, kind.is_complex)
     assert left_of_exact(inputs.wrap(scaled), held) <= left <= 2.0 * sweeps.entries
-    assert (gram.factor(backend, scaled, kind=kind) is not None) == (left <= 20 * 12 * mdqr.od.eps)
+    assert (gram.factor(backend, scaled, kind=kind) is not None) == (left <= 20 * 12 * mdqr.hd.eps)
 
 
 def short(m, n, dtype, cond, rng):
@@ -213,12 +258,12 @@ def test_short_entries(multiple, dtype, shape, cond, rng, monkeypatch):
 
 
 def test_long_entries_are_left_to_sweeps(dtype, rng, monkeypatch):
-    """As are those whose columns span many bits."""
+    """As are those whose columns span many bits; in hd, beyond which there is no precision."""
     a, seen = short(12, 6, dtype, 1e2, rng), told(monkeypatch)
-    a[3, 2] = 2.0**-300
-    long = mdqr.random.normal((12, 6), precision=mdqr.od, dtype=dtype, rng=rng)
+    a[3, 2] = 2.0**-600
+    long = mdqr.random.normal((12, 6), precision=mdqr.hd, dtype=dtype, rng=rng)
     for each in (a, long):
-        qr(each, "r", method="refine", precision=mdqr.od)
+        qr(each, "r", method="refine", precision=mdqr.hd)
     assert seen == [False, False]
 
 
@@ -230,14 +275,15 @@ def test_complex_matrices_that_lie_column_by_column(rng):
     assert (error <= 40 * 129 * mdqr.dd.eps * mdqr.linalg.norm(other, axis=-2)).all()
 
 
-def test_terms_in_runs(monkeypatch, dtype, rng):
+@pytest.mark.parametrize("multiple", WITH_WIDER, ids=str)
+def test_terms_in_runs(monkeypatch, multiple, dtype, rng):
     monkeypatch.setattr(products, "MOST_TERMS", 7)
     monkeypatch.setattr(gram, "MOST_TERMS", 7)
-    a = cases.random(31, 6, mdqr.dd, dtype, rng)
+    a = cases.random(31, 6, multiple, dtype, rng)
     accept(a, qr(a, "r", method="refine"))
 
 
-@pytest.mark.parametrize("multiple", NARROW, ids=str)
+@pytest.mark.parametrize("multiple", WITH_WIDER, ids=str)
 def test_on_a_device(monkeypatch, multiple, dtype, rng):
     a = cases.random(20, 12, multiple, dtype, rng)
     known = qr(a, "r", method="refine")

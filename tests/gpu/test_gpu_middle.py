@@ -108,8 +108,9 @@ def test_factors_and_inverses_of_middle_orders(multiple, dtype, rng):
 
 @pytest.mark.parametrize("shape", [(300, 260), (900, 100)], ids=str)
 @pytest.mark.parametrize("multiple", [mdqr.dd, mdqr.qd, mdqr.od], ids=str)
-def test_r_of_short_entries(multiple, dtype, shape, rng, monkeypatch):
-    """By a Gram matrix that is exact in the limbs of R, or in twice as many."""
+@pytest.mark.parametrize("is_short", [True, False], ids=["short", "long"])
+def test_r_by_a_gram_matrix(multiple, dtype, shape, is_short, rng, monkeypatch):
+    """In the limbs of R where that is exact, in twice as many, or in as many bits as R takes."""
     seen, factor = [], gram.factor
 
     def kept(*args, **options):
@@ -117,8 +118,8 @@ def test_r_of_short_entries(multiple, dtype, shape, rng, monkeypatch):
         return seen[-1]
 
     monkeypatch.setattr(gram, "factor", kept)
-    options = {"precision": mdqr.d, "dtype": dtype, "rng": rng, "device": cases.DEVICE}
-    a = mdqr.random.normal(shape, **options)
+    options = {"dtype": dtype, "rng": rng, "device": cases.DEVICE}
+    a = mdqr.random.normal(shape, precision=mdqr.d if is_short else multiple, **options)
     r = linalg.qr(a, "r", method="refine", precision=multiple).to_device("cpu")
     assert [found is None for found in seen] == [False]
     exact = linalg.qr(a.to_device("cpu"), "r", method="householder", precision=multiple)

@@ -262,9 +262,9 @@ def qr(
     in compact WY form with recursive panels (Bischof and Van Loan 1987, Schreiber and Van Loan
     1989, Elmroth and Gustavson 2000). Precision d is factored by LAPACK, with pivoting as dd.
 
-    "refine" finds R alone as the Cholesky factor of an exact Gram matrix: in dd and qd in twice the
-    precision, in od in the same, to condition numbers of about 1e6; in od to about 30, and for tall
-    matrices, if entries have more than about 200 bits below the largest of their column. Else it
+    "refine" finds R alone as the Cholesky factor of a Gram matrix with more digits than R has, to
+    condition numbers of about 1e6; in hd, of which it has as many, to about 30, and for tall
+    matrices, if entries have more than about 400 bits below the largest of their column. Else it
     corrects Q and R of float64 in sweeps, each of which doubles their digits, by products alone:
     ``E = a - Q R`` and ``F = I - Q^H Q``, measured beyond the precision, and ``R^-1``, which is
     refined too, give the change of both to first order. Where R is too near to singular for

@@ -1,9 +1,10 @@
 """R alone, as the Cholesky factor of an exact Gram matrix in twice the precision.
 
-R is kept in twice the limbs, too. From octo-doubles on both are rounded to the limbs of R, as more
-limbs cost more than Householder reflections: the square of the condition is lost, which bounds of
-its entries count. Of entries with few bits it has no errors in the limbs of R, and residuals are
-formed in parts that have none either: then nothing is lost, and no more limbs are needed.
+R is kept in twice the limbs, too. Of octo-doubles it is corrected from a factor of the Gram matrix
+rounded to octo-doubles, in sums of the bits that the square of the condition needs. Of
+hexa-doubles both are rounded to the limbs of R: that square is lost, which bounds of its entries
+count. Of entries with few bits it has no errors in the limbs of R, and residuals are formed in
+parts that have none either: then nothing is lost, and no more limbs are needed.
 
 With ``S = R^-H (A^H A - R^H R) R^-1``, ``P = A R^-1`` has ``P^H P = I + S``. If L is the upper
 Cholesky factor of ``I + S``, ``A = Q (L R)`` with a Q that is orthonormal, so that
@@ -13,7 +14,7 @@ Cholesky factor of ``I + S``, ``A = Q (L R)`` with a Q that is orthonormal, so t
 
 from __future__ import annotations
 
-from math import inf
+from math import ceil, inf, log2
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,21 +22,26 @@ import numpy as np
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
+from mdqr._precision import PRECISIONS
 from mdqr._progress import Reporter
 from mdqr.linalg._factor.refine import cholesky
-from mdqr.linalg._factor.refine.cholesky import Sweeps
+from mdqr.linalg._factor.refine.cholesky import Sweeps, roundings
 from mdqr.linalg._factor.refine.products import (
     bits_of_entries,
+    block_of,
     eps_of,
     exact_product,
     formed,
+    held,
+    times,
 )
 from mdqr.linalg._products.exact.plan import MOST_TERMS
 from mdqr.linalg._shared import tuning
 
 BOUND = 20.0  # in n eps
-# Limbs of a Gram matrix beyond which sweeps or Householder reflections are faster.
+# Limbs of a Gram matrix beyond which just so many bits as R needs take less time.
 _MOST_LIMBS = 8
+_U = 2.0**-53
 _UP = 1.0 + 2.0**-20  # for roundings of the bounds themselves
 _MOST_SWEEPS = 40
 # What a sweep has to leave: with less, factors by reflections take less time.
@@ -77,7 +83,7 @@ def factor(
     -------
     Block or None
         R with a positive diagonal, ``norm(a_j - Q r_j) <= 20 n eps norm(a_j)`` for an orthonormal
-        Q; None where that cannot be shown, as beyond a condition of 1e6, or 30 in od for entries
+        Q; None where that cannot be shown, as beyond a condition of 1e6, or 30 in hd for entries
         of many bits.
     """
     (m, n), wide = map(int, a.shape[-2:]), wide_kind(kind)
@@ -89,6 +95,8 @@ def factor(
             known = factor_of(backend, found, kind=kind, is_exact=True, report=report)
             return None if known is None else known.r
     if wide == kind:
+        if 2 * kind.limbs <= PRECISIONS[-1].limbs:
+            return _of_few_bits(backend, a, kind, report)
         if not _TALL * n <= m <= MOST_TERMS:
             return None
         more["bits"] = bits_of_entries(kind)
@@ -100,8 +108,37 @@ def factor(
     return None if known is None else known.r
 
 
+def _of_few_bits(backend: Backend, a: Block, kind: Kind, report: Reporter | None) -> Block | None:
+    """Return `factor` from a Gram matrix of the bits that the condition in float64 needs."""
+    wide, low = Kind(2 * kind.limbs, kind.is_complex), Kind(1, kind.is_complex)
+    (m, n), eps = map(int, a.shape[-2:]), eps_of(kind)
+    runs = -(-m // MOST_TERMS)
+    options: dict[str, Any] = {"conj_a": True, "shape": "gram"}
+    with np.errstate(all="ignore"):
+        first = held(backend, a, low)
+        near = times(backend, first.swapaxes(-1, -2), first, kind=low, **options)
+        condition = Sweeps.of(backend, block_of(near, low), low, runs).condition()
+        # Else rounding the Gram matrix to float64 may have made the least singular value.
+        if not n * _U * condition**2 <= 1.0:
+            return None
+        # What both are rounded by is to be below eps: see `Sweeps.bound`.
+        bits = ceil(log2(6.0 * roundings(runs) * condition**2 / eps))
+        whole = formed(backend, a.swapaxes(-1, -2), a, kind=wide, bits=bits, **options)
+        if whole is None:
+            return None
+        rounded = planes.first_limbs(whole, kind.is_complex, kind.limbs)
+        r = cholesky.factor(backend, rounded, kind, cholesky.error_of(n) * eps)
+        if r is None:
+            return None
+        r = planes.widen(r, kind.is_complex, wide.limbs)
+        sweeps = Sweeps.near(backend, whole, r, wide, runs=runs)
+        sweeps.take_bits(bits, runs)
+        known = _finished(sweeps, r, kind, report)
+    return None if known is None else known.r
+
+
 def wide_kind(kind: Kind) -> Kind:
-    """Return the kind of the Gram matrix for R of a kind: twice the limbs where eight hold them."""
+    """Return the kind of a Gram matrix of all its bits: twice the limbs where eight hold them."""
     return Kind(max(kind.limbs, min(2 * kind.limbs, _MOST_LIMBS)), kind.is_complex)
 
 
@@ -124,7 +161,8 @@ def factor_of(
         r, sweeps = _start(backend, gram, wide, runs, at_once=wide == kind)
         enough = _ENOUGH * eps
         if is_exact:
-            return _exactly(sweeps, r, kind, report)
+            sweeps.take_exactly()
+            return _finished(sweeps, r, kind, report)
         if wide == kind:
             sweeps.count_entries()
             enough = n * eps
@@ -147,12 +185,11 @@ def factor_of(
     return _rounded(backend, best, before, kind)
 
 
-def _exactly(sweeps: Sweeps, r: Block, kind: Kind, report: Reporter | None) -> Factor | None:
-    """Return `factor_of` for an exact Gram matrix of no more limbs than R has.
+def _finished(sweeps: Sweeps, r: Block, kind: Kind, report: Reporter | None) -> Factor | None:
+    """Return R of a kind from one near it, and a Gram matrix that suffices for it.
 
     R with a change of float64 counts, before its rounding: that loses the square of the condition.
     """
-    sweeps.take_exactly()
     n, eps, before = sweeps.order, eps_of(kind), inf
     most = min(BOUND * n * eps, _MOST_LEFT)
     for done in range(1, _MOST_SWEEPS + 1):
