@@ -1,10 +1,11 @@
-"""R alone, as the Cholesky factor of an exact Gram matrix in twice the precision.
+"""R alone, as the Cholesky factor of a Gram matrix of more digits than R has.
 
-R is kept in twice the limbs, too. Of octo-doubles it is corrected from a factor of the Gram matrix
-rounded to octo-doubles, in sums of the bits that the square of the condition needs. Of
-hexa-doubles both are rounded to the limbs of R: that square is lost, which bounds of its entries
-count. Of entries with few bits it has no errors in the limbs of R, and residuals are formed in
-parts that have none either: then nothing is lost, and no more limbs are needed.
+In double- and quad-doubles R is kept in twice the limbs, too. Of octo-doubles it is corrected from
+a factor of the Gram matrix rounded to octo-doubles, in sums of the bits that the square of the
+condition needs. Of hexa-doubles both are rounded to the limbs of R: that square is lost, which
+bounds of its entries count. Of entries with few bits it has no errors in the limbs of R, and
+residuals are formed in parts that have none either: then nothing is lost, and no more limbs are
+needed.
 
 With ``S = R^-H (A^H A - R^H R) R^-1``, ``P = A R^-1`` has ``P^H P = I + S``. If L is the upper
 Cholesky factor of ``I + S``, ``A = Q (L R)`` with a Q that is orthonormal, so that
@@ -41,6 +42,8 @@ from mdqr.linalg._shared import tuning
 BOUND = 20.0  # in n eps
 # Limbs of a Gram matrix beyond which just so many bits as R needs take less time.
 _MOST_LIMBS = 8
+# Bits are multiples of this: others need other plans.
+_STEP = 32
 _U = 2.0**-53
 _UP = 1.0 + 2.0**-20  # for roundings of the bounds themselves
 _MOST_SWEEPS = 40
@@ -118,11 +121,12 @@ def _of_few_bits(backend: Backend, a: Block, kind: Kind, report: Reporter | None
         first = held(backend, a, low)
         near = times(backend, first.swapaxes(-1, -2), first, kind=low, **options)
         condition = Sweeps.of(backend, block_of(near, low), low, runs).condition()
-        # Else rounding the Gram matrix to float64 may have made the least singular value.
+        del first, near
+        # Beyond, that is what rounding made of it, and no bound would be shown.
         if not n * _U * condition**2 <= 1.0:
             return None
-        # What both are rounded by is to be below eps: see `Sweeps.bound`.
-        bits = ceil(log2(6.0 * roundings(runs) * condition**2 / eps))
+        # What roundings of the Gram matrix and of E leave of S is below eps then.
+        bits = _STEP * ceil(log2(6.0 * roundings(runs) * condition**2 / eps) / _STEP)
         whole = formed(backend, a.swapaxes(-1, -2), a, kind=wide, bits=bits, **options)
         if whole is None:
             return None

@@ -33,9 +33,10 @@ ENTRIES = 24
 # More of them in two limbs: a product near a float64 matrix ends close behind the second one, and
 # kernels take exact sums, which take ten times as long, where it ends half a unit behind.
 _BEHIND = 16
-# What norms near eps of hd are multiplied by, whose squares are lost, and what squares lose of
-# others.
-SCALE, LOST = 2.0**400, 2.0**-500
+# The factor of norms near eps of hd, whose squares are below the range of doubles.
+SCALE = 2.0**400
+# What a norm may lose of squares below that range.
+LOST = 2.0**-500
 
 # Panels of products with triangles, and their least columns, in float64 and beyond.
 _PANELS, _COLUMNS = 4, (1024, 256)
