@@ -41,6 +41,13 @@ def test_scaled_matrices(precision, dtype, rows, columns, rng):
     check(a, *qr(a))
 
 
+def test_errors_of_rows_that_are_small_beside_others(dtype, rng):
+    """Products of small rows end far below the smallest double in units of the largest one."""
+    powers = np.ldexp(1.0, -60 * np.arange(8))
+    a = cases.random(8, 5, mdqr.hd, dtype, rng) * powers[:, None] * powers[:5]
+    check(a, *qr(a))
+
+
 def test_zero_rows_and_columns(precision):
     a = mdqr.zeros((4, 3), precision=precision)
     assert certify(a, *qr(a)) == Certificate(0.0, 0.0, 0.0, 0.0)

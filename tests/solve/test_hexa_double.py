@@ -54,6 +54,20 @@ def test_vandermonde_60():
     check(fit.x, fit.info, exact)
 
 
+@pytest.mark.parametrize("power", [500, 649, 760])
+def test_what_underflows_in_residuals_of_large_solutions(power):
+    """Zeros, where what is missing of x is below the range before the inverse magnifies it."""
+    a, b = np.vstack([np.full(3, 0.5), np.ldexp(np.eye(3), -power)]), [0.0, -1.0, 0.0, 1.0]
+    with pytest.warns(mdqr.PrecisionWarning, match="about 0 of 255 digits"):
+        fit = lstsq(mdqr.hd(a), mdqr.hd(b))
+    exact = [-(2**power), 0, 2**power]
+    for value, truth, bound, digits in zip(
+        fit.x.to_fractions(), exact, fit.info.error_bound, fit.info.digits, strict=True
+    ):
+        assert abs(value - truth) <= Fraction(float(bound))
+        assert digits == 0 if truth == 0 else digits == mdqr.hd.digits
+
+
 def test_wilkinson_30():
     polynomial = flint.fmpz_poly([1])
     for k in range(1, 31):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -125,18 +126,24 @@ def _factor_errors(inputs: Inputs) -> tuple[Block, Block, Block]:
     product = scaling.column_exponents(r, field)[..., None, :]
     product = product + scaling.top_exponents(q, field, keepdims=True)
     columns = backend.xp.maximum(sizes, product - _SPARE)
+    rows = scaling.top_exponents(a, field, -1)[..., :, None]
+    overall = scaling.largest(sizes, -1, 0)[..., None]
+    # Rows that are small beside others are moved up, as far as they reach: so are their errors.
+    scaled = backend.ldexp(a, -columns, is_complex=field)
+    tops = (scaling.top_exponents(x, field, -1)[..., :, None] for x in (scaled, q))
+    near, of_q = (top - _SPARE for top in tops)
+    lift = reduce(backend.xp.maximum, [rows - overall, near, of_q - size])
     difference = backend.residual(
-        [(1, backend.ldexp(a, -columns, is_complex=field))],
-        backend.ldexp(q, -size, is_complex=field),
+        [(1, backend.ldexp(a, -columns - lift, is_complex=field))],
+        backend.ldexp(q, -size - lift, is_complex=field),
         backend.ldexp(r, size - columns, is_complex=field),
         kind=inputs.kind,
     )
-    rows = scaling.top_exponents(a, field, -1)[..., :, None]
-    overall = scaling.largest(sizes, -1, 0)[..., None]
+    unit = columns + lift
     with np.errstate(all="ignore"):
-        columnwise = _quotients(backend, a, difference, -sizes, columns - sizes, -2, field)
-        rowwise = _quotients(backend, a, difference, -rows, columns - rows, -1, field)
-        normwise = _quotients(backend, a, difference, -overall, columns - overall, (-2, -1), field)
+        columnwise = _quotients(backend, a, difference, -sizes, unit - sizes, -2, field)
+        rowwise = _quotients(backend, a, difference, -rows, unit - rows, -1, field)
+        normwise = _quotients(backend, a, difference, -overall, unit - overall, (-2, -1), field)
     return normwise, scaling.largest(columnwise, -1, 0.0), scaling.largest(rowwise, -1, 0.0)
 
 

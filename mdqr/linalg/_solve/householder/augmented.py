@@ -313,8 +313,9 @@ class Extension:
         """Bound the rounding error of adding dx to the sums of which x is the first."""
         size, change = (scaling.leading(each, self.kind.is_complex) for each in (x, dx))
         # Of one block, or of the rest of it, which is as small; and what underflows.
-        unit = (0.5 * self.precision.eps) ** self.blocks
-        return self._system.backend.xp.where(change != 0, unit * size + 2.0**-1074, 0.0)
+        for _ in range(self.blocks):
+            size = 0.5 * self.precision.eps * size
+        return self._system.backend.xp.where(change != 0, size + 2.0**-1074, 0.0)
 
     def residual(self, b: Block, x: list[Block], r: list[Block]) -> tuple[Block, int]:
         """Return ``b - r - A x`` and the power of two that it is multiplied by."""
@@ -430,13 +431,16 @@ def _step(
     further = further + raised
     pairs = (f, -down), (g, -further - up)
     powers = backend.xp.maximum(*(_unless_zero(block, unit, field) for block, unit in pairs))
-    powers = backend.xp.where(powers == scaling.ABSENT, 0, powers)
+    least = -lift, -(raised + up[..., None, :])
+    # Of zeros what underflowed is the unit.
+    powers = backend.xp.where(
+        powers == scaling.ABSENT, backend.xp.maximum(-lift, -raised - up), powers
+    )
     f, g = (
         backend.ldexp(block, (unit - powers)[..., None, :], is_complex=field)
         for block, unit in pairs
     )
     short = (planes.narrow(block, field, system.kind.limbs) for block in (f, g))
-    least = -lift, -(raised + up[..., None, :])
     return Step(x, r, -up, f, g, *system.correct(*short), powers, least)
 
 
