@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cache
 
 import linalg_cases as cases
+import mpmath
 import numpy as np
 import pytest
 from adversarial import spectra
@@ -77,6 +78,21 @@ def test_bounds_are_true_and_not_far_from_false(name, precision):
     """A bound 2**10 times as small is false for one in four problems at least."""
     assert violated(name, precision, 1.0) == 0
     assert violated(name, precision, 2.0**-10) > 0
+
+
+@pytest.mark.parametrize("seed", [194, 196, 197, 199])
+def test_squares_of_what_is_outside_count_below_the_range(seed):
+    """Of a singular value near eps in hd, whose bound is a thousandth of it."""
+    a = mdqr.random.normal((3, 2), precision=mdqr.hd, rng=seed)
+    a[:, 1] = a[:, 0] + a[:, 1] * 2.0 ** -(850 + seed % 12)
+    found = svd(a, full_matrices=False)
+    with mpmath.workprec(4000):
+        m = mpmath.matrix(a.to_mpmath().tolist())
+        g = m.T * m
+        half, det = (g[0, 0] + g[1, 1]) / 2, g[0, 0] * g[1, 1] - g[0, 1] ** 2
+        least = mpmath.sqrt(det / (half + mpmath.sqrt(half**2 - det)))
+        error = abs(found.S[1].to_mpmath().item() - least)
+        assert error <= found.info.error_bound[1] <= 4 * error
 
 
 @pytest.mark.parametrize("n", [6, 8, 10, 12])

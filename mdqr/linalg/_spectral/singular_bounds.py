@@ -91,7 +91,7 @@ def of_values(backend: Backend, s: Block, found: Sides, kind: Kind) -> Bounds:
     radii, sizes, outside = proven.values[:, :n], s[0], found.outside[:, None]
     # Of A times the projection on the span of U; the rest adds its square.
     least = 2 * (sizes / SLACK - radii)
-    radii = radii + np.where(least > outside, outside**2 / least, outside) * SLACK
+    radii = radii + np.where(least > outside, outside / least, 1.0) * outside * SLACK
     sines = proven.sines[:, :n]
     if outside.any():
         # Zeros are eigenvalues, too, and what is outside moves all.
