@@ -53,6 +53,19 @@ def test_errors_are_within_their_bounds(lower, hermitian, dtype, precision):
         assert (blocks == turned).all()
 
 
+@pytest.mark.parametrize("seed", [251, 290, 382, 928])
+def test_entries_of_any_size_multiply_what_underflows(seed):
+    """Entries of L near 2^200 and more, and those of D far below the largest one of a."""
+    flint.ctx.prec = 8000
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 6))
+    a = mdqr.random.normal((n, n), precision=mdqr.hd, rng=int(rng.integers(1 << 40)))
+    a = mdqr.tril(a * np.ldexp(1.0, rng.integers(-900, 900, (n, n))))
+    found = linalg.ldl(a)
+    A, L, D = map(to_acb, (a + mdqr.tril(a, -1).mT, found.lu, found.d))
+    assert length(A - L * D * L.transpose()) <= found.info.error_bound < np.inf
+
+
 @pytest.mark.parametrize("lower", [True, False])
 def test_pivots_are_those_of_lapack(lower):
     rng = np.random.default_rng(1)

@@ -18,6 +18,8 @@ from mdqr.linalg._shared.operands import precision_for, square_of
 _SLACK = 1.0 + 2.0**-30
 # What underflow takes from entries of products of matrices of at most 1, and from powers of two.
 _LEAST, _SUBNORMAL = 2.0**-1040, 2.0**-1070
+# More than a product of two numbers loses of all products of their limbs.
+_UNDERFLOW = 2.0**-1064
 
 
 class ErrorsOfThree(NamedTuple):
@@ -57,7 +59,11 @@ class ErrorsOfThree(NamedTuple):
         eps = precision_for(kind.limbs).eps
         terms = of_a + of_left @ of_d @ of_right
         few = (32 * n + 128) * square_of(eps)
-        error = (1 + 2 * eps) * of_rest + few * terms + _LEAST
+        # Entries of the factors may be large, and multiply what underflows in the product and in d.
+        back = backend.ldexp(d, power[:, None, None], is_complex=field)
+        inexact = (back != self.d._block).any(axis=tuple(range(kind.lead)))
+        lost_d = of_left @ np.where(inexact, _SUBNORMAL, 0.0) + n * _UNDERFLOW
+        error = (1 + 2 * eps) * of_rest + few * terms + _LEAST + lost_d @ of_right
         found, size = (_SLACK**2 * scaling.norms(x, (-2, -1)) for x in (error, of_a))
         found = np.ldexp(found, power) + _SUBNORMAL
         data = np.ldexp(self.unit * _SLACK * size, power) + _SUBNORMAL
