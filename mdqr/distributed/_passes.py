@@ -31,6 +31,7 @@ from mdqr.linalg._update.fit import Fit
 # Components are found to this part of eps, so that the last rounding is mostly certain.
 _ENOUGH = 2.0**-2
 _LARGEST_ALPHA = 0.5
+_SMALLEST = 2.0**-1074
 
 
 def errors_of(function: str, given: Mapping[str, Any] | None, form: Form) -> Errors:
@@ -123,12 +124,17 @@ def _found(problem: Problem, made: Step, sums: Sums) -> Found:
     squares = _squares(problem, sums, made.y)
     return Found(
         Pair(*(problem.unscaled(part) for part in made.x)),
-        np.ldexp(made.bound, shift),
-        np.ldexp(moved, shift),
+        _unscaled(made.bound, shift),
+        _unscaled(moved, shift),
         squares,
         problem.condition,
         made.is_proven,
     )
+
+
+def _unscaled(bound: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """Return bounds in the units of the data, which are not zero where they were not."""
+    return np.where(bound > 0, np.maximum(np.ldexp(bound, shift), _SMALLEST), bound)
 
 
 def certified(job: Job, x: Block) -> DistributedLstsqInfo:

@@ -226,7 +226,7 @@ def _uncertain(problem: Problem, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
     complex ones: see `mdqr.linalg._shared.pairs`. Weights are a further factor.
     """
     square, n = square_of(problem.fit.engine.eps), problem.fit.n
-    terms = 8.0 * (n + 20.0) * square * np.sqrt(sums.moduli.terms)
+    terms = 8.0 * (n + 20.0) * square * sums.moduli.terms
     residuals = terms + _FLOOR * (sums.rows + 1.0)
     products = 8.0 * (sums.longest + 40.0) + 8.0 * sums.parts
     return residuals, products * square * sums.moduli.size + _FLOOR * (sums.rows + 1.0)
@@ -256,12 +256,12 @@ def data_bound(problem: Problem, sums: Sums, alpha: float) -> np.ndarray:
     of B. ``C^+ = (C^H C)^-1 C^H``, and ``B^H r`` vanishes.
     """
     rows, k = problem.rows, len(problem.unit)
-    eta = float((rows * np.sqrt(sums.moduli.columns)).sum())
+    eta = float((rows * sums.moduli.columns).sum())
     least, most = max(1.0 - alpha, 0.0) ** 0.5 - eta, (1.0 + alpha) ** 0.5 + eta
     if not least > 0.0:
         return np.full((len(rows), k), np.inf)
     xp = problem.fit.engine.backend.xp
     turned = host_block(problem.inverse.T @ xp.asarray(sums.moduli.turned))
     turned = scaling.norms(turned, -2)
-    found: np.ndarray = rows[:, None] * ((turned + most * np.sqrt(sums.moduli.moved)) / least**2)
+    found: np.ndarray = rows[:, None] * ((turned + most * sums.moduli.moved) / least**2)
     return found * _UP

@@ -19,6 +19,9 @@ from mdqr.linalg._shared import pairs
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.pairs import Pair
 
+# Of errors of scaled data: more than what underflows in their products.
+_LOST = 2.0**-1000
+
 
 class Errors(NamedTuple):
     """Bounds of the errors of entries: ``atol + rtol abs(a)``, of a a number for each column."""
@@ -46,9 +49,9 @@ class Point(NamedTuple):
 class Moduli(NamedTuple):
     """Sums of moduli over rows, float64, with weights W where these are given; ``r = b - A x``.
 
-    Squares of `terms` ``abs(b) + abs(A) abs(x)``, and `size` ``abs(A)^T W abs(r)``; the same with
-    errors of the data dA, db: squares of `moved` ``dA abs(x) + db`` and of the `columns` of dA, and
-    `turned` ``dA^T W abs(r)``.
+    2-norms of `terms` ``abs(b) + abs(A) abs(x)``, and `size` ``abs(A)^T W abs(r)``; the same with
+    errors of the data dA, db: norms of `moved` ``dA abs(x) + db`` and of the `columns` of dA, and
+    `turned` ``dA^T W abs(r)``. Sums of squares of errors would underflow.
     """
 
     terms: np.ndarray
@@ -56,6 +59,16 @@ class Moduli(NamedTuple):
     moved: np.ndarray
     columns: np.ndarray
     turned: np.ndarray
+
+    def joined(self, other: Moduli) -> Moduli:
+        """Return those of the rows of both."""
+        return Moduli(
+            np.hypot(self.terms, other.terms),
+            self.size + other.size,
+            np.hypot(self.moved, other.moved),
+            np.hypot(self.columns, other.columns),
+            self.turned + other.turned,
+        )
 
 
 class Sums(NamedTuple):
@@ -183,22 +196,21 @@ def _moduli(
     w = xp.ones((a_size.shape[0], 1)) if weight is None else weight[:, None]
     e = Errors(*map(xp.asarray, at.errors))
     db = xp.ldexp(e.b_atol, shift - unit[None, :]) + e.b_rtol * b_size
-    weighted, k = w * r_size, x_size.shape[-1]
+    root, weighted, k = xp.sqrt(w), w * r_size, x_size.shape[-1]
     size, relative = a_size.T @ weighted, e.a_rtol[:, None]
     if at.errors.a_atol.any():
         # Absolute errors in the units of the scaled problem.
         da = xp.ldexp(e.a_atol, shift - powers[None, :]) + e.a_rtol * a_size
         ax, moved, turned = a_size @ x_size, da @ x_size, da.T @ weighted
-        columns = (w * da**2).sum(axis=0)
+        columns = scaling.norms(root * da, 0)
     else:
         # Multiples of the moduli of a, which fill no other memory.
         both = a_size @ xp.concatenate([x_size, relative * x_size], axis=-1)
         ax, moved, turned = both[:, :k], both[:, k:], relative * size
-        squares = a_size**2 if weight is None else w * a_size**2
-        columns = e.a_rtol**2 * squares.sum(axis=0)
-    terms, moved = b_size + ax, moved + db
-    found = (w * terms**2).sum(axis=0), size, (w * moved**2).sum(axis=0), columns, turned
-    return Moduli(*fetch(*found))
+        columns = e.a_rtol * scaling.norms(a_size if weight is None else root * a_size, 0)
+    lost = _LOST if any(bound.any() for bound in at.errors) else 0.0
+    terms, moved = (scaling.norms(root * x, 0) for x in (b_size + ax, moved + db + lost))
+    return Moduli(*fetch(terms, size, moved, columns, turned))
 
 
 class AddSums:
@@ -224,7 +236,7 @@ class AddSums:
             pairs.joined(backend, kind, *x.gradient, *y.gradient),
             backend.binary("add", x.image, y.image, kind=kind) if x.image.size else x.image,
             joined_squares(backend, kind, x.squares, y.squares),
-            Moduli(*(p + q for p, q in zip(x.moduli, y.moduli, strict=True))),
+            x.moduli.joined(y.moduli),
             rows=x.rows + y.rows,
             longest=max(x.longest, y.longest),
             parts=x.parts + y.parts,

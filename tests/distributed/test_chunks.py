@@ -184,6 +184,29 @@ def test_data_bounds_hold_for_moved_data():
     assert (worst > info.data_error_bound * 2.0**-10).all()
 
 
+@pytest.mark.parametrize("method", ["householder", "products"])
+@pytest.mark.parametrize("key", ["a_rtol", "b_rtol"])
+def test_errors_of_data_whose_squares_underflow(key, method):
+    """Of b times ``1 + delta``, or a over it, the solution is, too."""
+    a = mdqr.random.normal((9, 3), precision=mdqr.hd, rng=1)
+    b, delta = a @ mdqr.random.normal((3,), precision=mdqr.hd, rng=2), 1e-200
+    errors = {"a_rtol": 0.0, "b_rtol": 0.0, key: 1.01 * delta}
+    info = md.lstsq([(a[:4], b[:4]), (a[4:], b[4:])], data_error=errors, method=method).info
+    x = md.lstsq([(a, b)]).x
+    assert (info.data_error_bound >= delta * abs(x.to_numpy())).all()
+    assert (info.data_digits <= 200.1).all()
+
+
+@pytest.mark.parametrize("method", ["householder", "products"])
+def test_no_bound_is_zero_by_underflow(method):
+    a = mdqr.random.normal((5, 2), precision=mdqr.hd, rng=5)
+    b = mdqr.random.normal((5,), precision=mdqr.hd, rng=6) * 2.0**-600
+    with pytest.warns(mdqr.PrecisionWarning, match="the worst has 14. digits"):
+        fit = md.lstsq([(a[:3], b[:3]), (a[3:], b[3:])], method=method)
+    for info in (fit.info, md.certify_lstsq([(a, b)], None, fit.x, method=method)):
+        assert (info.error_bound > 0).all()
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_absolute_errors_of_data_are_those_of_their_size(weighted):
     """Of entries of modulus 1 they are relative ones; tiny ones change nothing."""
