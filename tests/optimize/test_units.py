@@ -49,6 +49,41 @@ def test_a_fit_in_any_units(fit, unit, other, jac):
     assert mdqr.allclose(found.info.standard_errors() / expected, 1, rtol=1e-25)
 
 
+def within(found, exact):
+    """Every error, for all limbs, is within its bound."""
+    errors = (found.x - exact.astype(found.x.precision)).to_numpy()
+    return (np.abs(errors) <= found.info.error_bound).all()
+
+
+@pytest.mark.filterwarnings("ignore::mdqr.PrecisionWarning")
+@pytest.mark.parametrize("power", [-300, -450])
+def test_what_underflows_in_all_values_alike_counts(power):
+    """The last limbs of a constant, which no difference of values shows."""
+    c = (mdqr.random.normal((1,), precision=mdqr.hd, rng=1) ** 2 + 0.5) * 2.0**-200
+    start = mdqr.sqrt(c).to_numpy() * 1.001
+    found = root(lambda x: 2.0**power * (x * x - c), start, precision=mdqr.hd)
+    # Scaled up, the root has all its digits.
+    assert within(found, mdqr.sqrt(c * 2.0**200) * 2.0**-100)
+
+
+@pytest.mark.filterwarnings("ignore::mdqr.PrecisionWarning")
+def test_gradients_that_underflow_have_no_digits():
+    a, b = (mdqr.random.normal(s, precision=mdqr.hd, rng=2) for s in [(2, 2), (2,)])
+    exact = mdqr.linalg.solve(a, b) * 2.0**600
+    found = least_squares(
+        lambda x: (a * 2.0**-600) @ x - b, exact.to_numpy() * 1.01, precision="hd"
+    )
+    assert within(found, exact)
+    assert found.info.digits.min() > 100
+
+
+@pytest.mark.filterwarnings("ignore::mdqr.PrecisionWarning")
+def test_subnormal_residuals():
+    x = mdqr.arange(4, precision=mdqr.qd) * 2.0**-600
+    found = curve_fit(lambda x, q: q * x, x, x * 2.0**-456, [2.0**-455])
+    assert found.popt.to_numpy() / 2.0**-456 == pytest.approx(1.0, rel=1e-5)
+
+
 def test_a_covariance_out_of_range_is_said():
     unit = 2.0**664
     with pytest.warns(mdqr.PrecisionWarning, match="covariance .* out of the range of float64"):

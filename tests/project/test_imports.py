@@ -168,7 +168,6 @@ SMALLER_FILES = {
     "mdqr/linalg/_general/regularity.py": "a proof in integers, beside what computes in limbs",
     "mdqr/_backend/cuda/runtime/recorded.py": "one call, over what records",
     "mdqr/_backend/float_panels.py": "sizes that NumPy's and CUDA's panels share",
-    "mdqr/optimize/_model/noise.py": "one measurement, under derivatives and solver",
     "mdqr/optimize/_solver/linear.py": "what the descent solves for",
     "mdqr/optimize/_solver/flat.py": "one judgement of Jacobians, for single fits and batches",
     "mdqr/optimize/_public/options.py": "names of SciPy that five functions refuse alike",

@@ -40,6 +40,16 @@ class Noise(NamedTuple):
         return self.unit > EXPECTED * precision.eps
 
 
+def underflow(precision: Precision) -> float:
+    """Return what operations lose below the smallest double, at the most."""
+    return precision.limbs**2 * 2.0**-1074
+
+
+def rounding(precision: Precision, size: np.ndarray) -> np.ndarray:
+    """Return the errors of numbers of such moduli that were rounded, no less than underflow."""
+    return np.where(size > 0, np.maximum(precision.eps * size, 2.0**-1074), 0.0)
+
+
 def measure(
     function: Function, x: MDArray, sizes: np.ndarray, box: Box, precision: Precision
 ) -> Noise:
@@ -51,7 +61,9 @@ def measure(
         noise = _of_table(_table(function, x, sizes, box, COARSE), COARSE)
         if noise.unit > SHOWN:
             return noise
-    return _of_table(r, h)
+    noise = _of_table(r, h)
+    # What underflows may be the same in all values, and no difference shows it.
+    return noise._replace(absolute=noise.absolute + underflow(precision) * function.scale)
 
 
 def _table(function: Function, x: MDArray, sizes: np.ndarray, box: Box, h: float) -> MDArray:

@@ -19,6 +19,7 @@ from mdqr._stability import experimental
 from mdqr.optimize._batch.algebra import swept, to_host
 from mdqr.optimize._batch.problems import Problems
 from mdqr.optimize._batch.solve import Outcome, solve
+from mdqr.optimize._model.noise import rounding
 from mdqr.optimize._model.points import norms_of, shifted
 from mdqr.optimize._public.result import FitStatistics, OptimizeResult
 from mdqr.optimize._public.statistics import LEAST, Linearised
@@ -225,7 +226,7 @@ def _result(
     x, r, jacobian, gradient, cost = _rounded((values, r, jacobian, gradient, cost), p)
     found = to_host(outcome.found)
     near = np.abs(to_host(x.limbs[0]))
-    bound = to_host(error) + p.eps * near
+    bound = to_host(error) + rounding(p, near)
     rows = r.shape[-1]
     info = BatchInfo(
         p,

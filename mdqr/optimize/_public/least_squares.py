@@ -326,7 +326,9 @@ def start_values(name: str, function: Function, start: MDArray) -> MDArray:
 def _scale_at(name: str, function: Function, start: MDArray) -> float:
     """Return a power of two with which sums of squares stay within the range of doubles."""
     largest = float(np.max(np.abs(start_values(name, function, start).to_numpy())))
-    return 1.0 if 1e-60 < largest < 1e60 or not largest else 2.0 ** -round(np.log2(largest))
+    return (
+        1.0 if 1e-60 < largest < 1e60 or not largest else 2.0 ** min(-round(np.log2(largest)), 1000)
+    )
 
 
 def linear_of(name: str, linear: Sequence[int] | None, n: int) -> list[int] | None:

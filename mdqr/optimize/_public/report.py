@@ -10,7 +10,7 @@ import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import place_of_least, warn_of_precision
 from mdqr.linalg import LinAlgError
-from mdqr.optimize._model.noise import Noise
+from mdqr.optimize._model.noise import Noise, rounding
 from mdqr.optimize._model.points import norms_of
 from mdqr.optimize._public.result import FitInfo, OptimizeResult
 from mdqr.optimize._public.statistics import Linearised
@@ -87,7 +87,7 @@ def _info(
     if found is not None and proven:
         bound = with_rounding(proven_error(problem, found), found.x, x)
     elif found is not None:
-        bound = found.error + p.eps * size
+        bound = found.error + rounding(p, size)
         bound[(size == 0) & ~found.free] = 0.0
     moved = _moved(outcome, problem, errors)
     history = np.array(found.history if found is not None else [])

@@ -19,6 +19,7 @@ from mdqr.linalg import LinAlgError
 from mdqr.optimize._model.box import box_of
 from mdqr.optimize._model.derivatives import Differences
 from mdqr.optimize._model.function import Function
+from mdqr.optimize._model.noise import rounding
 from mdqr.optimize._model.points import leading, sizes_of
 from mdqr.optimize._public.least_squares import (
     Exact,
@@ -318,7 +319,7 @@ def _result(
         if problem.verified:
             bound = with_rounding(proven_error(problem, exact, inverse * scales), exact, x)
         else:
-            bound = unknowns.bound(zero.error) + p.eps * size
+            bound = unknowns.bound(zero.error) + rounding(p, size)
     info = RootInfo(
         p,
         size,

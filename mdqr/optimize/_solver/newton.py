@@ -18,7 +18,7 @@ from mdqr._array.array import MDArray
 from mdqr._limbs.scaling import norms
 from mdqr._precision import Precision
 from mdqr.optimize._model.derivatives import Curvature, Jacobian
-from mdqr.optimize._model.noise import Noise, measure
+from mdqr.optimize._model.noise import Noise, measure, underflow
 from mdqr.optimize._model.points import leading, sizes_of, times_powers
 from mdqr.optimize._solver.inverse import Inverse, Secant, inverted, with_unit_diagonal
 from mdqr.optimize._solver.problem import Point, Problem
@@ -240,7 +240,7 @@ class _Iteration:
         weighted, _ = problem.loss.weights(r, function.scale)
         jacobian = found.values if self._free.all() else found.values[:, self._free]
         errors = np.abs(leading(weighted)) @ found.errors[:, self._free]
-        errors += noise.absolute @ np.abs(leading(jacobian))
+        errors += noise.absolute @ np.abs(leading(jacobian)) + len(r) * underflow(precision)
         return _Place(r, found.values, jacobian.T @ weighted, errors, found.errors)
 
     def _inverted(self, place: _Place) -> Inverse | None:
