@@ -61,7 +61,7 @@ class Moduli(NamedTuple):
     turned: np.ndarray
 
     def joined(self, other: Moduli) -> Moduli:
-        """Return those of the rows of both."""
+        """Return the sums over the rows of both."""
         return Moduli(
             np.hypot(self.terms, other.terms),
             self.size + other.size,

@@ -55,7 +55,7 @@ def test_errors_are_within_their_bounds(lower, hermitian, dtype, precision):
 
 @pytest.mark.parametrize("seed", [251, 290, 382, 928])
 def test_entries_of_any_size_multiply_what_underflows(seed):
-    """Entries of L near 2^200 and more, and those of D far below the largest one of a."""
+    """Entries of L near 2^200 and more, of D far below the largest one of a."""
     flint.ctx.prec = 8000
     rng = np.random.default_rng(seed)
     n = int(rng.integers(3, 6))
