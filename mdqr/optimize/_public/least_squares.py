@@ -163,7 +163,8 @@ def least_squares(
 
     **The bound** is an estimate: twice the last step, ``abs(H^-1)`` times the errors of the
     gradient, and the rounding of x. The errors of the function are measured by a table of
-    differences (J. J. More and S. M. Wild 2011). The errors of the Jacobian are two of them over
+    differences (J. J. More and S. M. Wild 2011), which does not show what underflows inside it and
+    is multiplied there. The errors of the Jacobian are two of them over
     the step and the next term of the series. Which minimum is found cannot be certified.
 
     Examples

@@ -179,7 +179,8 @@ def root(
     Levenberg and Marquardt's method reduces the sum of squares until Newton's method converges;
     that is evaluated in the next precision above the result's. The bound is an estimate, twice the
     last step and the rounding errors of `fun` times the moduli of the inverse Jacobian, unless
-    `verified` proves one by Krawczyk's method.
+    `verified` proves one by Krawczyk's method. It does not count what underflows inside `fun` and
+    is multiplied there.
 
     Examples
     --------
