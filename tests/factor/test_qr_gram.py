@@ -135,6 +135,38 @@ def test_bounds_are_above_what_each_sweep_leaves(multiple, dtype, cond, rng):
     assert max(ratios) > 2.0**-4
 
 
+def corrected_by_few_bits(a, bits, lost=0.0):
+    """Return A, sweeps for R of few bits, R from its Gram matrix rounded to od, and a correction.
+
+    Entries of the Gram matrix are off by `lost`.
+    """
+    inputs = gather(a, precision=None, trimmed=False)
+    backend, kind = inputs.backend, Kind(8, a.is_complex)
+    wide = kind._replace(limbs=16)
+    scaled, _ = backend.balance_columns(a._block, None, is_complex=kind.is_complex)
+    options = {"kind": wide, "conj_a": True, "shape": "gram", "bits": bits}
+    whole = products.formed(backend, scaled.swapaxes(-1, -2), scaled, **options)
+    n = a.shape[-1]
+    off = mdqr.full((n, n), lost, precision=mdqr.hd)._block
+    real = (0,) if kind.is_complex else ()
+    whole[real] = backend.binary("add", whole[real], off, kind=wide.real)
+    rounded = planes.first_limbs(whole, kind.is_complex, 8)
+    r = cholesky.factor(backend, rounded, kind, cholesky.error_of(n) * mdqr.od.eps)
+    r = planes.widen(r, kind.is_complex, 16)
+    sweeps = Sweeps.near(backend, whole, r, wide, runs=1)
+    sweeps.take_bits(bits, runs=1)
+    held = mdqr.MDArray._wrap(r, mdqr.hd, kind.is_complex)
+    return inputs.wrap(scaled), sweeps, held, sweeps.changed(r)
+
+
+def left_of_corrected(near, held, found):
+    """Return the exact norm of S for R with its correction."""
+    change = products.block_of(found.changes[0], Kind(1, near.is_complex))
+    with mpmath.workprec(2000):
+        change = mpmath.matrix(mdqr.MDArray._wrap(change, mdqr.d, near.is_complex).to_numpy())
+        return left_of(near, mpmath.matrix(held.to_mpmath().tolist()) + change)
+
+
 @pytest.mark.parametrize(("cond", "spare"), [(1e1, 0), (1e1, 8), (1e1, 24), (1e3, 30), (1e6, 40)])
 def test_bounds_of_few_bits(dtype, cond, spare, rng):
     """Of the factor of a Gram matrix rounded to od, and of R with its change.
@@ -142,27 +174,19 @@ def test_bounds_of_few_bits(dtype, cond, spare, rng):
     With few spare bits it is their rounding that counts.
     """
     a = cases.random(12, 5, mdqr.od, dtype, rng, cond=cond)
-    inputs, wide = gather(a, precision=None, trimmed=False), Kind(16, dtype is complex)
-    backend, kind = inputs.backend, Kind(8, dtype is complex)
-    scaled, _ = backend.balance_columns(a._block, None, is_complex=kind.is_complex)
-    bits = 424 + int(2 * np.log2(cond)) + spare
-    options = {"kind": wide, "conj_a": True, "shape": "gram", "bits": bits}
-    whole = products.formed(backend, scaled.swapaxes(-1, -2), scaled, **options)
-    rounded = planes.first_limbs(whole, kind.is_complex, 8)
-    r = cholesky.factor(backend, rounded, kind, cholesky.error_of(5) * mdqr.od.eps)
-    r = planes.widen(r, kind.is_complex, 16)
-    sweeps = Sweeps.near(backend, whole, r, wide, runs=1)
-    sweeps.take_bits(bits, runs=1)
-    found, near = sweeps.changed(r), inputs.wrap(scaled)
-    held = mdqr.MDArray._wrap(r, mdqr.hd, kind.is_complex)
-    left = left_of_exact(near, held)
+    near, sweeps, r, found = corrected_by_few_bits(a, 424 + int(2 * np.log2(cond)) + spare)
+    left = left_of_exact(near, r)
     assert left <= sweeps.bound(found)
     assert spare < 20 or sweeps.bound(found) <= 2.0**8 * left
-    change = products.block_of(found.changes[0], Kind(1, kind.is_complex))
-    with mpmath.workprec(2000):
-        change = mpmath.matrix(mdqr.MDArray._wrap(change, mdqr.d, kind.is_complex).to_numpy())
-        left = left_of(near, mpmath.matrix(held.to_mpmath().tolist()) + change)
-        assert left <= sweeps.bound_behind(found)
+    assert left_of_corrected(near, r, found) <= sweeps.bound_behind(found)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_bounds_of_few_bits_count_what_products_may_lose(dtype, n, rng):
+    """Errors of one sign in all entries of the Gram matrix of nearly orthonormal columns."""
+    a, bits = cases.random(12, n, mdqr.od, dtype, rng, cond=1.5), 440
+    near, sweeps, r, found = corrected_by_few_bits(a, bits, lost=2.0**-bits)
+    assert left_of_corrected(near, r, found) <= sweeps.bound_behind(found)
 
 
 def test_matrices_of_like_conditions_have_the_same_plans(dtype, rng, monkeypatch):

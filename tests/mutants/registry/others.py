@@ -80,10 +80,15 @@ _SWEEP = Tests(
     "tests/factor/test_qr_refined.py::test_a_sweep_from_any_factors_stays_within_its_bounds"
 )
 _GRAM = Tests("tests/factor/test_qr_gram.py::test_bounds_are_above_what_each_sweep_leaves")
+_FEW_BITS = Tests(
+    "tests/factor/test_qr_gram.py::test_bounds_of_few_bits_count_what_products_may_lose"
+)
 FACTORS = (
     Mutant(_FACTOR + "solution_bounds:_System.bound", (Family("solve_triangular", 20),)),
     Mutant(_FACTOR + "solution_bounds:_measured", (Family("solve_triangular", 20),), "0"),
     Mutant(_FACTOR + "refine.cholesky:Sweeps._left", (_GRAM,), precisions=("dd", "qd")),
+    Mutant(_FACTOR + "refine.cholesky:Sweeps.bound_behind", (_FEW_BITS,), precisions=("od",)),
+    Mutant(_FACTOR + "refine.cholesky:roundings", (_FEW_BITS,), precisions=("od",)),
     Mutant(_FACTOR + "backward_error:_product_error", (stated.INFOS,), "0"),
     Mutant(_FACTOR + "backward_error:orthogonality", (stated.INFOS,)),
     Mutant(_FACTOR + "certify:_quotients", (stated.CERTIFICATES,)),
