@@ -189,6 +189,13 @@ def test_bounds_of_few_bits_count_what_products_may_lose(dtype, n, rng):
     assert left_of_corrected(near, r, found) <= sweeps.bound_behind(found)
 
 
+def test_columns_that_are_orthonormal(dtype, rng, monkeypatch):
+    """The Gram matrix has entries of which no digit is right."""
+    seen, a = told(monkeypatch), cases.random(12, 4, mdqr.od, dtype, rng, cond=1.0)
+    accept(a, qr(a, "r", method="refine"))
+    assert seen == [True]
+
+
 def test_matrices_of_like_conditions_have_the_same_plans(dtype, rng, monkeypatch):
     bits, formed = set(), gram.formed
 

@@ -132,10 +132,13 @@ def _of_few_bits(backend: Backend, a: Block, kind: Kind, report: Reporter | None
             return None
         rounded = planes.first_limbs(whole, kind.is_complex, kind.limbs)
         r = cholesky.factor(backend, rounded, kind, cholesky.error_of(n) * eps)
-        if r is None:
-            return None
-        r = planes.widen(r, kind.is_complex, wide.limbs)
-        sweeps = Sweeps.near(backend, whole, r, wide, runs=runs)
+        if r is not None:
+            r = planes.widen(r, kind.is_complex, wide.limbs)
+            sweeps = Sweeps.near(backend, whole, r, wide, runs)
+        else:
+            # As of orthonormal columns: zeros have no digits to be right in.
+            sweeps = Sweeps.of(backend, whole, wide, runs)
+            (r,) = sweeps.start()
         sweeps.take_bits(bits, runs)
         known = _finished(sweeps, r, kind, report)
     return None if known is None else known.r
