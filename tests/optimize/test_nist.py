@@ -40,14 +40,17 @@ def digits_of(values, certified):
 def check(name, start, precision):
     found, fitted = SETS[name], fit(name, start, precision)
     assert fitted.result.success
+    popt = fitted.popt
+    if name == "Eckerle4" and popt[1] < 0:  # whose a and b may both be negated; a BLAS decides
+        popt = popt * [-1, -1, 1]
     # Certified values have eleven digits: half a unit of the last one is up to 5e-11.
-    assert digits_of(fitted.popt, found["certified"]) > 10.3
+    assert digits_of(popt, found["certified"]) > 10.3
     if name != "Lanczos1":  # whose residuals are rounding errors of its data
         assert digits_of(fitted.info.standard_errors(), found["deviations"]) > 10.3
         assert digits_of(fitted.info.residual_std.reshape(1), [found["std"]]) > 10.3
     with mpmath.workdps(140):
         exact = [mpmath.mpf(v) for v in found["minimum"]]
-        pairs = zip(fitted.popt.to_mpmath(), exact, fitted.info.error_bound, strict=True)
+        pairs = zip(popt.to_mpmath(), exact, fitted.info.error_bound, strict=True)
         for value, true, bound in pairs:
             # The computed minima have 70 digits.
             assert abs(value - true) <= bound + abs(true) * mpmath.mpf(10) ** -70

@@ -374,8 +374,9 @@ def test_devices_are_waited_for_where_that_is_meant(monkeypatch, precision, dtyp
         found = quiet(to_device(a), to_device(b), method=method)
         assert (fake_device.bare(found.x.limbs) == fit.x.limbs).all()
         assert (fake_device.bare(found.residuals.limbs) == fit.residuals.limbs).all()
-        assert (found.info.error_bound == fit.info.error_bound).all()
-        assert (found.info.data_digits == own).all()
+        # A BLAS may sum arrays of another alignment in another order.
+        np.testing.assert_allclose(found.info.error_bound, fit.info.error_bound, rtol=2.0**-30)
+        np.testing.assert_allclose(found.info.data_digits, own, rtol=2.0**-30)
 
 
 def test_data_errors_that_are_given(rng):
