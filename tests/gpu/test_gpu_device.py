@@ -102,7 +102,7 @@ def test_a_long_product_reads_the_device_once(transfers, multiple, dtype, rows, 
 
 
 def test_work_goes_to_the_current_stream(cupy, spin, multiple, dtype):
-    """What runs on another stream would read the zeros from before the copy."""
+    """Work on another stream would read the zeros from before the copy."""
     source = draw(multiple, dtype, 40, 40)
     wanted = [cases.to_host(v) for v in results(source)]
     a = mdqr.zeros_like(source)

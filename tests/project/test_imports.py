@@ -1,4 +1,4 @@
-"""Which module of the package imports which, and how large folders and files are."""
+"""Imports between the modules of the package, and the sizes of folders and files."""
 
 from __future__ import annotations
 

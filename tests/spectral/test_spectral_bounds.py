@@ -1,4 +1,4 @@
-"""What `svd`, `eigh` and `pinv` say of their errors, against exact values."""
+"""Errors that `svd`, `eigh` and `pinv` report, against exact values."""
 
 from __future__ import annotations
 

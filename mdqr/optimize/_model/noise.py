@@ -62,7 +62,7 @@ def measure(
         if noise.unit > SHOWN:
             return noise
     noise = _of_table(r, h)
-    # What underflows may be the same in all values, and no difference shows it.
+    # Underflow may be the same in all values, and no difference shows it.
     return noise._replace(absolute=noise.absolute + underflow(precision) * function.scale)
 
 

@@ -1,4 +1,4 @@
-"""What operations promise beside their error: special values, signs, symmetry, range."""
+"""Promises of operations other than their error: special values, signs, symmetry, range."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of emulated CUDA kernels share: which cases to run when, and comparison."""
+"""Cases and comparisons that the tests of emulated CUDA kernels share."""
 
 from __future__ import annotations
 

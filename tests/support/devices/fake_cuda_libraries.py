@@ -34,7 +34,7 @@ def _transposed(x, flag):
 
 
 class Blas:
-    """What is called of cuBLAS."""
+    """The functions of cuBLAS that are called."""
 
     def gemmEx(
         self,
@@ -132,7 +132,7 @@ class Blas:
 
 
 class Solver:
-    """What is called of cuSOLVER."""
+    """The functions of cuSOLVER that are called."""
 
     def __getattr__(self, name):
         if name.endswith("_bufferSize"):

@@ -111,7 +111,7 @@ class Exact:
         return Exact(root(self.squares()), None, self.exponent + 64)
 
     def within(self, factor, other):
-        """Whether every entry is at most `factor` (a Fraction) times that of `other`; both real."""
+        """Return True if entries are at most `factor` times those of `other`; all are real."""
         exponent = max(self.exponent, other.exponent)
         x, y = (m.at(exponent).real for m in (self, other))
         return bool((x * factor.denominator <= y * factor.numerator).all())

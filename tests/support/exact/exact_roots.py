@@ -56,7 +56,7 @@ def values_of(w):
 
 
 def each_within(values, bounds, wanted):
-    """Whether the exact ones can be numbered so that each is within the bound of its value.
+    """Return True if the exact ones can be numbered so that each is within its value's bound.
 
     Those that are missing are infinite, as bounds may be.
     """

@@ -125,7 +125,7 @@ def _of_few_bits(backend: Backend, a: Block, kind: Kind, report: Reporter | None
         # Beyond, that is what rounding made of it, and no bound would be shown.
         if not n * _U * condition**2 <= 1.0:
             return None
-        # What roundings of the Gram matrix and of E leave of S is below eps then.
+        # Then roundings of the Gram matrix and of E are below eps in S.
         bits = _STEP * ceil(log2(6.0 * roundings(runs) * condition**2 / eps) / _STEP)
         whole = formed(backend, a.swapaxes(-1, -2), a, kind=wide, bits=bits, **options)
         if whole is None:

@@ -35,7 +35,7 @@ ENTRIES = 24
 _BEHIND = 16
 # The factor of norms near eps of hd, whose squares are below the range of doubles.
 SCALE = 2.0**400
-# What a norm may lose of squares below that range.
+# The most that a norm loses of squares below that range.
 LOST = 2.0**-500
 
 # Panels of products with triangles, and their least columns, in float64 and beyond.

@@ -122,7 +122,7 @@ class EmulatedKernels(Kernels):
 
     @cached_property
     def _fibers(self) -> Path:
-        """What runs the threads, compiled."""
+        """The compiled program that runs the threads."""
         file = self._folder / f"emulate-{emulation()}.so"
         build(file, EMULATION / "emulate.cpp")
         return file
