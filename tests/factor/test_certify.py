@@ -60,6 +60,27 @@ def test_zero_rows_and_columns(precision):
     assert found.rowwise == 1.0
 
 
+@pytest.mark.parametrize("power", [0, -900, 700])
+def test_zeros_in_matrices_of_any_size(multiple, dtype, power):
+    """A zero row or column has no size of its own; what is wrong of it counts."""
+    unit, small = 2.0**power, 2.0**-80
+    one = mdqr.eye(3, 2, precision=multiple, dtype=dtype)
+    Q, R = one.copy(), mdqr.eye(2, precision=multiple, dtype=dtype) * unit
+    Q[2, 0] = small
+    found, eps = certify(one * unit, Q, R), multiple.eps
+    assert found.rowwise == np.inf
+    assert abs(found.normwise * eps / small - 2.0**-0.5) <= 2.0**-40
+    # A row of zeros in Q only: all of that row of A is wrong.
+    found = certify(one * unit, one * [[1], [0], [0]], R)
+    assert abs(found.rowwise * eps - 1.0) <= 2.0**-40
+    # A column of zeros, and an error in another one.
+    a, R = one * [1, 0] * unit, R * [1, 0]
+    R[0, 0] = unit * (1.0 + 2.0**-20)
+    found = certify(a, one, R)
+    for error in (found.normwise, found.columnwise, found.rowwise):
+        assert abs(error * eps * 2.0**20 - 1.0) <= 2.0**-40
+
+
 def test_batches(multiple, dtype, rng):
     parts = [cases.random(8, 5, multiple, dtype, rng) for _ in range(4)]
     a = mdqr.stack(parts).reshape(2, 2, 8, 5)

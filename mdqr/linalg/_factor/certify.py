@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -121,18 +120,19 @@ def _factor_errors(inputs: Inputs) -> tuple[Block, Block, Block]:
     """Return the relative normwise, columnwise and rowwise errors."""
     backend, field = inputs.backend, inputs.is_complex
     a, q, r = inputs.blocks
-    sizes = scaling.column_exponents(a, field)[..., None, :]
-    size = _wild(backend.xp, q, field)
+    xp, axes = backend.xp, ((-2, -1), -2, -1)
+    of_a, of_q = (scaling.exponents_or_absent(scaling.magnitude_bits(x, field)) for x in (a, q))
+    overall, sizes, rows = (_top(of_a, axis) for axis in axes)
+    # Zeros have any size: that of the matrix.
+    overall = xp.where(overall == scaling.ABSENT, 0, overall)
+    sizes, rows = (xp.where(x == scaling.ABSENT, overall, x) for x in (sizes, rows))
+    size = _wild(xp, q, field)
     product = scaling.column_exponents(r, field)[..., None, :]
     product = product + scaling.top_exponents(q, field, keepdims=True)
-    columns = backend.xp.maximum(sizes, product - _SPARE)
-    rows = scaling.top_exponents(a, field, -1)[..., :, None]
-    overall = scaling.largest(sizes, -1, 0)[..., None]
+    columns = xp.maximum(sizes, product - _SPARE)
     # Rows that are small beside others are moved up, as far as they reach: so are their errors.
-    scaled = backend.ldexp(a, -columns, is_complex=field)
-    tops = (scaling.top_exponents(x, field, -1)[..., :, None] for x in (scaled, q))
-    near, of_q = (top - _SPARE for top in tops)
-    lift = reduce(backend.xp.maximum, [rows - overall, near, of_q - size])
+    near = xp.maximum(_top(of_a - columns, -1), _top(of_q - size, -1))
+    lift = xp.maximum(rows - overall, near - _SPARE)
     difference = backend.residual(
         [(1, backend.ldexp(a, -columns - lift, is_complex=field))],
         backend.ldexp(q, -size - lift, is_complex=field),
@@ -145,6 +145,10 @@ def _factor_errors(inputs: Inputs) -> tuple[Block, Block, Block]:
         rowwise = _quotients(backend, a, difference, -rows, unit - rows, -1, field)
         normwise = _quotients(backend, a, difference, -overall, unit - overall, (-2, -1), field)
     return normwise, scaling.largest(columnwise, -1, 0.0), scaling.largest(rowwise, -1, 0.0)
+
+
+def _top(exponents: Block, axis: int | tuple[int, int]) -> Block:
+    return scaling.largest(exponents, axis, scaling.ABSENT, keepdims=True)
 
 
 def _wild(xp: ModuleType, block: Block, is_complex: bool) -> Block:
