@@ -78,10 +78,28 @@ def test_gradients_that_underflow_have_no_digits():
 
 
 @pytest.mark.filterwarnings("ignore::mdqr.PrecisionWarning")
-def test_subnormal_residuals():
+@pytest.mark.parametrize("count", [0, 2])
+def test_subnormal_residuals(count):
+    """Also of problems in a batch."""
     x = mdqr.arange(4, precision=mdqr.qd) * 2.0**-600
-    found = curve_fit(lambda x, q: q * x, x, x * 2.0**-456, [2.0**-455])
-    assert found.popt.to_numpy() / 2.0**-456 == pytest.approx(1.0, rel=1e-5)
+    y = x * 2.0**-456
+    found = curve_fit(lambda x, q: q * x, x, mdqr.stack([y] * count) if count else y, [2.0**-455])
+    np.testing.assert_allclose(found.popt.to_numpy() / 2.0**-456, 1.0, rtol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::mdqr.PrecisionWarning")
+@pytest.mark.parametrize("power", [-300, -450, -700])
+@pytest.mark.parametrize("count", [0, 2])
+def test_what_underflows_in_residuals_counts(power, count):
+    """No difference of values shows it; in a batch derivatives may vanish with it."""
+    exact = mdqr.sqrt(mdqr.array(2, precision=mdqr.hd)) * 2.0**-100
+    y = mdqr.zeros((count, 2) if count else 2, precision=mdqr.hd)
+
+    def model(x, q):
+        return 2.0**power * (q - exact * (1 + 0 * x))
+
+    found = curve_fit(model, np.arange(2.0), y, [1.5 * 2.0**-100], precision=mdqr.hd)
+    assert (abs(found.popt - exact).to_numpy().ravel() <= np.ravel(found.info.error_bound)).all()
 
 
 def test_a_covariance_out_of_range_is_said():

@@ -29,6 +29,7 @@ from mdqr.optimize._batch.algebra import (
     to_host,
 )
 from mdqr.optimize._batch.problems import Derivatives, Noise, Problems
+from mdqr.optimize._model.noise import underflow
 
 _MOST_STEPS = 40
 _BASIN = 2.0**-30
@@ -307,9 +308,10 @@ class Iteration:
     def _errors(self, place: Derivatives, stage: _Stage, hessian: _Hessian) -> Floats:
         """Return errors of the gradient, ``(n, B)``: of differences, and of the residuals."""
         xp = self._xp
-        wrong = self._wrong(stage, hessian.second)
-        errors = (wrong * xp.abs(place.r.limbs[0])).sum(axis=-1)
-        return errors + (stage.noise.absolute * xp.abs(place.jacobian.limbs[0])).sum(axis=-1)
+        wrong, r = self._wrong(stage, hessian.second), place.r
+        errors = (wrong * xp.abs(r.limbs[0])).sum(axis=-1) + r.shape[-1] * underflow(r.precision)
+        slopes = xp.abs(place.jacobian.limbs[0]) + wrong
+        return errors + (stage.noise.absolute * slopes).sum(axis=-1)
 
     def _inverted(self, place: Derivatives, stage: _Stage) -> _Hessian:
         """Return the inverse of the Hessian, and where it is positive definite beyond doubt."""

@@ -15,7 +15,7 @@ from mdqr._limbs.folds import is_all, is_any
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.optimize._batch.algebra import Floats, to_host
 from mdqr.optimize._model.doubles import Doubles, doubles_of
-from mdqr.optimize._model.noise import COARSE, EXPECTED, GOLDEN, ORDER, SHOWN
+from mdqr.optimize._model.noise import COARSE, EXPECTED, GOLDEN, ORDER, SHOWN, underflow
 
 _TRIED = 8  # problems of which rounding errors are measured in each precision
 _SPREAD = 64.0  # what rounding errors of one function may differ by
@@ -222,7 +222,8 @@ class Problems:
         more = float((found.unit / expected.unit[few]).max())
         if more > _SPREAD:
             return self.noise(x, sizes)
-        return expected._replace(absolute=expected.absolute * max(more, 1.0))
+        absolute = xp.maximum(expected.absolute * max(more, 1.0), self._lost(x.precision))
+        return expected._replace(absolute=absolute)
 
     def noise(self, x: MDArray, sizes: Floats) -> Noise:
         """Return the rounding errors of the function, by a table of differences.
@@ -235,10 +236,21 @@ class Problems:
         same = ~(r != r[0]).any(axis=(0, 2))
         found = self._of_table(r, h)
         if not bool(same.all()):
-            return found
+            return self._with_lost(found, x.precision)
         # Functions that are constant, or round parameters to fewer digits than the table moves.
         coarse = self._of_table(self._table(x, sizes, COARSE), COARSE)
-        return coarse if float(coarse.unit.max()) > SHOWN else found
+        return coarse if float(coarse.unit.max()) > SHOWN else self._with_lost(found, x.precision)
+
+    def _with_lost(self, found: Noise, precision: Precision) -> Noise:
+        """Return noise with what underflows, which may be the same in all values of a table."""
+        return found._replace(absolute=found.absolute + self._lost(precision))
+
+    def _lost(self, precision: Precision) -> Any:
+        """Return what underflows in values of a precision, scaled: ``(B, 1)``, or one number."""
+        if self.scale is None:
+            return underflow(precision)
+        scale = self.scale if self.rows is None else self.scale[self.rows]
+        return underflow(precision) * scale[:, None]
 
     def _table(self, x: MDArray, sizes: Floats, h: float) -> MDArray:
         """Return values at points h apart, ``(ORDER + 1, B, m)``."""

@@ -32,6 +32,13 @@ def shifted(a: MDArray, exponents: Any) -> MDArray:
     return a * powers_of_two(half) * powers_of_two(exponents - half)
 
 
+def power_near_one(size: Any) -> Any:
+    """Return powers of two with which squares of numbers stay within range: 1 for ordinary ones."""
+    xp = namespace(size)
+    far = (size > 0) & ((size < 1e-60) | (size > 1e60))
+    return powers_of_two(xp.clip(-xp.log2(xp.where(far, size, 1.0)), -1_000, 1_000))
+
+
 def displaced(x: MDArray, steps: np.ndarray, *, first: bool) -> tuple[MDArray, MDArray]:
     """Return points with one coordinate moved, after x itself if `first`, and by how much."""
     ends, index = x + steps, np.arange(steps.size)

@@ -20,7 +20,7 @@ from mdqr.optimize._batch.algebra import swept, to_host
 from mdqr.optimize._batch.problems import Problems
 from mdqr.optimize._batch.solve import Outcome, solve
 from mdqr.optimize._model.noise import rounding
-from mdqr.optimize._model.points import norms_of, shifted
+from mdqr.optimize._model.points import norms_of, power_near_one, shifted
 from mdqr.optimize._public.result import FitStatistics, OptimizeResult
 from mdqr.optimize._public.statistics import LEAST, Linearised
 from mdqr.optimize._public.ways_out import MESSAGES, NO_MINIMUM, of_dependent, of_rounding
@@ -197,15 +197,13 @@ def _scaled(problems: Problems, x0: MDArray) -> tuple[MDArray, np.ndarray]:
         raise ValueError(
             f"{problems.name}: residuals are not finite in the initial point of problem {k}"
         )
-    largest = abs(r.limbs[0]).max(axis=-1)
-    far = (largest > 0) & ((largest < 1e-60) | (largest > 1e60))
-    if bool(far.any()):
-        problems.scale = powers_of_two(-xp.log2(xp.where(far, largest, 1.0)))
-    size = abs(x0.limbs[0])
-    far = (size > 0) & ((size < 1e-60) | (size > 1e60))
-    if bool(far.any()):
-        problems.units = powers_of_two(xp.log2(xp.where(far, size, 1.0)))
-        x0 = x0 / problems.units
+    scale = power_near_one(abs(r.limbs[0]).max(axis=-1))
+    if bool((scale != 1.0).any()):
+        problems.scale = scale
+    units = power_near_one(abs(x0.limbs[0]))
+    if bool((units != 1.0).any()):
+        problems.units = 1.0 / units
+        x0 = x0 * units
     return x0, norms_of(to_host(r.limbs[0]).T)
 
 

@@ -21,6 +21,7 @@ from mdqr.optimize._model.derivatives import Differences, Given
 from mdqr.optimize._model.forward import Forward
 from mdqr.optimize._model.function import Function
 from mdqr.optimize._model.loss import loss_of
+from mdqr.optimize._model.points import power_near_one
 from mdqr.optimize._public.curves import fit_residuals
 from mdqr.optimize._public.options import check_limit, refuse_unknown
 from mdqr.optimize._public.report import result_of
@@ -326,10 +327,8 @@ def start_values(name: str, function: Function, start: MDArray) -> MDArray:
 
 def _scale_at(name: str, function: Function, start: MDArray) -> float:
     """Return a power of two with which sums of squares stay within the range of doubles."""
-    largest = float(np.max(np.abs(start_values(name, function, start).to_numpy())))
-    return (
-        1.0 if 1e-60 < largest < 1e60 or not largest else 2.0 ** min(-round(np.log2(largest)), 1000)
-    )
+    sizes = np.abs(start_values(name, function, start).to_numpy())
+    return float(power_near_one(sizes.max(keepdims=True))[0])
 
 
 def linear_of(name: str, linear: Sequence[int] | None, n: int) -> list[int] | None:
