@@ -80,6 +80,12 @@ def column_exponents(block: Block, is_complex: bool) -> Block:
     return exponents_of(largest(magnitude_bits(block, is_complex), -2, 0))
 
 
+def scaled_bound(bound: Block, powers: Block, least: float = 2.0**-1074) -> Block:
+    """Return ``2**powers bound``, and `least` more where that is not zero: never less."""
+    xp = namespace(bound)
+    return xp.where(bound > 0, xp.ldexp(bound, powers) + least, bound)
+
+
 @np.errstate(over="ignore")  # of norms beyond the range
 def norms(x: Block, axis: int | tuple[int, ...], *, keepdims: bool = False) -> Block:
     """Return the 2-norms of native values along axes; no square leaves the range.

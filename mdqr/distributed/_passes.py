@@ -12,6 +12,7 @@ import numpy as np
 from mdqr._backend import for_block
 from mdqr._backend.blocks import native_abs
 from mdqr._errors import shown
+from mdqr._limbs import scaling
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block
 from mdqr.distributed._info import Course, DistributedLstsqInfo, Found, described
@@ -31,7 +32,6 @@ from mdqr.linalg._update.fit import Fit
 # Components are found to this part of eps, so that the last rounding is mostly certain.
 _ENOUGH = 2.0**-2
 _LARGEST_ALPHA = 0.5
-_SMALLEST = 2.0**-1074
 
 
 def errors_of(function: str, given: Mapping[str, Any] | None, form: Form) -> Errors:
@@ -124,17 +124,12 @@ def _found(problem: Problem, made: Step, sums: Sums) -> Found:
     squares = _squares(problem, sums, made.y)
     return Found(
         Pair(*(problem.unscaled(part) for part in made.x)),
-        _unscaled(made.bound, shift),
-        _unscaled(moved, shift),
+        scaling.scaled_bound(made.bound, shift),
+        scaling.scaled_bound(moved, shift),
         squares,
         problem.condition,
         made.is_proven,
     )
-
-
-def _unscaled(bound: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    """Return bounds in the units of the data, which are not zero where they were not."""
-    return np.where(bound > 0, np.maximum(np.ldexp(bound, shift), _SMALLEST), bound)
 
 
 def certified(job: Job, x: Block) -> DistributedLstsqInfo:

@@ -24,7 +24,7 @@ from mdqr._backend.blocks import from_native, native_abs, to_native
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block, Kind
-from mdqr.distributed._sums import Errors, Point, Sums
+from mdqr.distributed._sums import FLOOR, Errors, Point, Sums
 from mdqr.linalg._factor.condition import irregular
 from mdqr.linalg._products.exact.residual import residual
 from mdqr.linalg._shared import pairs
@@ -36,8 +36,6 @@ from mdqr.linalg._update.fit import Fit
 from mdqr.linalg._update.loss import rounding_level
 from mdqr.linalg._update.solution import Solved
 
-# Of scaled problems, near 1: far below all errors that are counted, far above what underflows.
-_FLOOR = 2.0**-1000
 # Below this condition an inverse in float64 is near enough for bounds.
 _CLEAR = 1e8
 _POWERS = 4
@@ -186,7 +184,7 @@ def _rest(
         rest = residual(backend, c, r, x, kind=kind)
     size, most = (native_abs(block, field) for block in (rest, c))
     # Of complex numbers each part has the error of a sum of twice as many products.
-    return (size + 4.0 * (2 * fit.n + 8) * square * (products + most) + _FLOOR) * _UP
+    return (size + 4.0 * (2 * fit.n + 8) * square * (products + most) + FLOOR) * _UP
 
 
 @np.errstate(all="ignore")
@@ -227,9 +225,9 @@ def _uncertain(problem: Problem, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
     """
     square, n = square_of(problem.fit.engine.eps), problem.fit.n
     terms = 8.0 * (n + 20.0) * square * sums.moduli.terms
-    residuals = terms + _FLOOR * (sums.rows + 1.0)
+    residuals = terms + FLOOR * (sums.rows + 1.0)
     products = 8.0 * (sums.longest + 40.0) + 8.0 * sums.parts
-    return residuals, products * square * sums.moduli.size + _FLOOR * (sums.rows + 1.0)
+    return residuals, products * square * sums.moduli.size + FLOOR * (sums.rows + 1.0)
 
 
 def _distance(problem: Problem, sums: Sums) -> float:
@@ -242,7 +240,7 @@ def _distance(problem: Problem, sums: Sums) -> float:
         scaling.norms(host_block(native_abs(block, kind.is_complex)), -2)
         for block in (moved, problem.start)
     ]
-    ratio = np.max(sizes[0] / np.maximum(sizes[1], _FLOOR), initial=0.0)
+    ratio = np.max(sizes[0] / np.maximum(sizes[1], FLOOR), initial=0.0)
     level = rounding_level(fit.engine, fit.n + sums.longest + sums.parts)
     return float(_MARGIN * fit.n**0.5 * ratio + level * problem.condition)
 

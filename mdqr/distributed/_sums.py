@@ -19,8 +19,8 @@ from mdqr.linalg._shared import pairs
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.pairs import Pair
 
-# Of errors of scaled data: more than what underflows in their products.
-_LOST = 2.0**-1000
+# Of scaled problems, near 1: far below all errors that are counted, far above what underflows.
+FLOOR = 2.0**-1000
 
 
 class Errors(NamedTuple):
@@ -208,7 +208,7 @@ def _moduli(
         both = a_size @ xp.concatenate([x_size, relative * x_size], axis=-1)
         ax, moved, turned = both[:, :k], both[:, k:], relative * size
         columns = e.a_rtol * scaling.norms(a_size if weight is None else root * a_size, 0)
-    lost = _LOST if any(bound.any() for bound in at.errors) else 0.0
+    lost = FLOOR if any(bound.any() for bound in at.errors) else 0.0
     terms, moved = (scaling.norms(root * x, 0) for x in (b_size + ax, moved + db + lost))
     return Moduli(*fetch(terms, size, moved, columns, turned))
 

@@ -148,7 +148,6 @@ SMALLER_FILES = {
     "mdqr/_limbs/folds.py": "what all arrays of numbers share, under every backend",
     "mdqr/linalg/_shared/first_calls.py": "one call, before any operand is looked at",
     "mdqr/_backend/cuda/products/operands.py": "what the products of both kinds share",
-    "mdqr/optimize/_model/points.py": "work on limbs that the model and the solver share",
     "mdqr/_backend/host/paths.py": "the kernels of one family",
     "mdqr/_backend/host/values.py": "one call, before any array is looked at",
     "mdqr/_backend/sources.py": "the build reads the digest, too",

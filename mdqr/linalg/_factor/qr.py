@@ -207,8 +207,8 @@ def qr(
     method : {"auto", "householder", "refine"}, optional
         "householder": tiled blocked Householder reflections. "refine": products only, from factors
         in float64; in modes other than "raw", without pivoting. LinAlgError is raised where it
-        cannot show the bounds below, as where the condition is beyond ``eps**-0.5`` in od and some
-        ``2**-50 / eps`` in qd, or columns have rows graded as far, and in precision d.
+        cannot show the bounds below, as where the condition is beyond ``eps**-0.5`` from od on and
+        some ``2**-50 / eps`` below, or columns have rows graded as far, and in precision d.
         "auto": "refine" for large matrices on a GPU, if a fixed table selects it and no
         `tile` is given; "householder" for all others, and without a warning where a factorisation
         in float64 does not converge, above condition numbers of about 1e10, or memory is short, of

@@ -133,20 +133,17 @@ def _scaled_operands(backend: Backend, given: Held) -> _Scaled:
         a, top = _near_one(backend, blocks[0], field)
         none = np.zeros((1, 1, 1))
         powers = np.zeros(a.shape[-3:-1], np.int64)
-        return _Scaled([a], [none], [_ldexp(errors[0], -top[:, None, None])], powers, top)
+        return _Scaled(
+            [a], [none], [scaling.scaled_bound(errors[0], -top[:, None, None], LOST)], powers, top
+        )
     near = near_one(backend, blocks[0], blocks[1], field)
     found, moves = [near.a, near.b], [near.both - near.top[:, None, None], near.both]
     lost = [
         lost_by_scaling(backend, given, scaled, moved, field)
         for given, scaled, moved in zip(blocks, found, moves, strict=True)
     ]
-    errors = [_ldexp(e, moved) for e, moved in zip(errors, moves, strict=True)]
+    errors = [scaling.scaled_bound(e, moved, LOST) for e, moved in zip(errors, moves, strict=True)]
     return _Scaled(found, lost, errors, near.powers, near.top)
-
-
-def _ldexp(errors: np.ndarray, powers: np.ndarray) -> np.ndarray:
-    """Return ``2**powers errors``, or more where that underflows."""
-    return np.where(errors > 0, np.ldexp(errors, powers) + LOST, 0.0)
 
 
 @np.errstate(all="ignore")
@@ -242,7 +239,7 @@ def of_singular(given: Held, again: Any) -> Proven:
         a, e, u, v = planes.adjoint(a, kind.is_complex), e.swapaxes(-1, -2), v, u
     backend = for_block(a)
     a, top = _near_one(backend, a, field)
-    e = _ldexp(e, -top[:, None, None])
+    e = scaling.scaled_bound(e, -top[:, None, None], LOST)
     s = planes.widen(backend.ldexp(host_block(given.values), -top[:, None]), False, kind.limbs)
     found = singular.sides(backend, Triples(a, u, s, v), kind)
     stored = singular.of_values(backend, s, found, kind)

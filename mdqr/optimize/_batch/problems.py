@@ -242,11 +242,11 @@ class Problems:
         return coarse if float(coarse.unit.max()) > SHOWN else self._with_lost(found, x.precision)
 
     def _with_lost(self, found: Noise, precision: Precision) -> Noise:
-        """Return noise with what underflows, which may be the same in all values of a table."""
+        """Return noise with the underflow that all values of a table may share."""
         return found._replace(absolute=found.absolute + self._lost(precision))
 
     def _lost(self, precision: Precision) -> Any:
-        """Return what underflows in values of a precision, scaled: ``(B, 1)``, or one number."""
+        """Return the underflow of values in a precision, scaled: ``(B, 1)``, or one number."""
         if self.scale is None:
             return underflow(precision)
         scale = self.scale if self.rows is None else self.scale[self.rows]

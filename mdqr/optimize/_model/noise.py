@@ -45,11 +45,6 @@ def underflow(precision: Precision) -> float:
     return precision.limbs**2 * 2.0**-1074
 
 
-def rounding(precision: Precision, size: np.ndarray) -> np.ndarray:
-    """Return the errors of numbers of such moduli that were rounded, no less than underflow."""
-    return np.where(size > 0, np.maximum(precision.eps * size, 2.0**-1074), 0.0)
-
-
 def measure(
     function: Function, x: MDArray, sizes: np.ndarray, box: Box, precision: Precision
 ) -> Noise:

@@ -10,6 +10,7 @@ from mdqr._array.array import MDArray
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import namespace
 from mdqr._limbs.scaling import powers_of_two
+from mdqr._precision import Precision
 
 
 def leading(a: MDArray | np.ndarray) -> np.ndarray:
@@ -52,6 +53,11 @@ def quotient(rows: MDArray, lengths: MDArray, steps: np.ndarray) -> MDArray:
     if np.array_equal(lengths.limbs[0], steps) and not lengths.limbs[1:].any():
         return times_powers(rows, 1.0 / steps[:, None])
     return rows / lengths[:, None]
+
+
+def rounding(precision: Precision, size: np.ndarray) -> np.ndarray:
+    """Return the errors of numbers of such moduli that were rounded, no less than underflow."""
+    return np.where(size > 0, np.maximum(precision.eps * size, 2.0**-1074), 0.0)
 
 
 def root_power(unit: float, over: int, under: int) -> float:

@@ -19,8 +19,7 @@ from mdqr._stability import experimental
 from mdqr.optimize._batch.algebra import swept, to_host
 from mdqr.optimize._batch.problems import Problems
 from mdqr.optimize._batch.solve import Outcome, solve
-from mdqr.optimize._model.noise import rounding
-from mdqr.optimize._model.points import norms_of, power_near_one, shifted
+from mdqr.optimize._model.points import norms_of, power_near_one, rounding, shifted
 from mdqr.optimize._public.result import FitStatistics, OptimizeResult
 from mdqr.optimize._public.statistics import LEAST, Linearised
 from mdqr.optimize._public.ways_out import MESSAGES, NO_MINIMUM, of_dependent, of_rounding

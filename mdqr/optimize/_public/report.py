@@ -10,8 +10,8 @@ import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import place_of_least, warn_of_precision
 from mdqr.linalg import LinAlgError
-from mdqr.optimize._model.noise import Noise, rounding
-from mdqr.optimize._model.points import norms_of
+from mdqr.optimize._model.noise import Noise
+from mdqr.optimize._model.points import norms_of, rounding
 from mdqr.optimize._public.result import FitInfo, OptimizeResult
 from mdqr.optimize._public.statistics import Linearised
 from mdqr.optimize._public.ways_out import (

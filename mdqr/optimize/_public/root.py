@@ -19,8 +19,7 @@ from mdqr.linalg import LinAlgError
 from mdqr.optimize._model.box import box_of
 from mdqr.optimize._model.derivatives import Differences
 from mdqr.optimize._model.function import Function
-from mdqr.optimize._model.noise import rounding
-from mdqr.optimize._model.points import leading, sizes_of
+from mdqr.optimize._model.points import leading, rounding, sizes_of
 from mdqr.optimize._public.least_squares import (
     Exact,
     as_values,

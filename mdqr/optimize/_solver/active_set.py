@@ -18,7 +18,7 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._errors import PrecisionWarning
-from mdqr._limbs.scaling import column_exponents, top_exponents
+from mdqr._limbs.scaling import column_exponents, norms, top_exponents
 from mdqr._precision import PRECISIONS, Precision
 from mdqr._progress import Steps
 from mdqr.linalg import LinAlgError, lstsq
@@ -269,9 +269,8 @@ def convex_error(system: System, x: MDArray) -> np.ndarray:
     change = np.where(is_low, reach - near, np.where(is_high, reach + near, reach + np.abs(near)))
     m, q = _of_squares(a, x.precision, _good_triangle)
     moduli = size(m)
-    # Squares of so small numbers may leave the range.
-    total = np.hypot.reduce(up(moduli @ np.maximum(change, 0.0)))
-    return np.asarray(up(up(np.hypot.reduce(moduli, axis=0) * total) / (1.0 - q)))
+    total = norms(up(moduli @ np.maximum(change, 0.0)), 0)
+    return np.asarray(up(up(norms(moduli, 0) * total) / (1.0 - q)))
 
 
 def _within(x: MDArray, precision: Precision) -> Ball:

@@ -11,6 +11,7 @@ import numpy as np
 
 import mdqr
 from mdqr._array.array import MDArray
+from mdqr._limbs.scaling import norms
 from mdqr._pickles import State, pickled, pickled_fields
 from mdqr.linalg import Info, qr, roots, solve_triangular, svdvals
 from mdqr.series._analysis.units import Unit
@@ -245,8 +246,8 @@ def _solved(a: MDArray, b: MDArray) -> tuple[MDArray, np.ndarray, int]:
     solved = solve_triangular(r, right)
     x = solved[:, 0] * powers
     terms = abs(a).to_numpy() @ abs(x).to_numpy() + abs(b).to_numpy()
-    inverse = np.hypot.reduce(abs(solved[:, 1:]).to_numpy() * powers[:, None], axis=1)
-    return x, _ROUNDING * eps * inverse * np.hypot.reduce(terms), 0
+    inverse = norms(abs(solved[:, 1:]).to_numpy() * powers[:, None], 1)
+    return x, _ROUNDING * eps * inverse * norms(terms, 0), 0
 
 
 def _fits(c: MDArray, q: MDArray, L: int, last: int) -> bool:

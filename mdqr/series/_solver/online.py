@@ -95,8 +95,9 @@ def start(equations: Equations, x: Block, precision: Precision) -> Start:
         if slow or worst <= 4.0 * precision.eps:
             inverse = None
     equations.products.evaluate(values, equations.backend, kind)
-    if not _left(equations, values) <= precision.eps**0.5:
-        raise _no_solution(equations, x, values, precision)
+    left = _left(equations, values)
+    if not left <= precision.eps**0.5:
+        raise _no_solution(equations, x, values, left, precision)
     jacobian = equations.jacobian(values)
     # A step of refinement squares what is left of an inverse.
     if inverse is None or not moved <= precision.eps**0.75:
@@ -105,20 +106,23 @@ def start(equations: Equations, x: Block, precision: Precision) -> Start:
 
 
 def _no_solution(
-    equations: Equations, begin: Block, values: Block, precision: Precision
+    equations: Equations, begin: Block, values: Block, left: float, precision: Precision
 ) -> SingularJacobianError | NotASolutionError:
-    """Return the error for points `values` that Newton's method from `begin` ended at."""
-    kind, n, lefts = equations.kind, equations.variables, []
-    # Near a singular solution Newton's method is slow, or leaves: then its start tells.
-    for x in (values[..., :n, 0].copy(), begin):
-        values[..., :n, 0] = x
-        equations.products.evaluate(values, equations.backend, kind)
-        left = _left(equations, values)
-        error = singular(MDArray._wrap(equations.jacobian(values), precision, kind.is_complex))
-        if left < _NEAR and error.sigma < left**0.25:
-            return error
-        lefts.append(left)
-    return NotASolutionError(lefts[0])
+    """Return the error for points of residual `left` to which Newton's method led from others.
+
+    Near a singular solution the method is slow, or leaves: then its start shows that.
+    """
+    for now in (left, None):
+        if now is None:
+            values[..., : equations.variables, 0] = begin
+            equations.products.evaluate(values, equations.backend, equations.kind)
+            now = _left(equations, values)
+        if now < _NEAR:
+            jacobian = equations.jacobian(values)
+            error = singular(MDArray._wrap(jacobian, precision, equations.kind.is_complex))
+            if error.sigma < now**0.25:
+                return error
+    return NotASolutionError(left)
 
 
 def is_noise(equations: Equations, begin: Start, precision: Precision) -> Block:

@@ -130,15 +130,7 @@ def _of_few_bits(backend: Backend, a: Block, kind: Kind, report: Reporter | None
         whole = formed(backend, a.swapaxes(-1, -2), a, kind=wide, bits=bits, **options)
         if whole is None:
             return None
-        rounded = planes.first_limbs(whole, kind.is_complex, kind.limbs)
-        r = cholesky.factor(backend, rounded, kind, cholesky.error_of(n) * eps)
-        if r is not None:
-            r = planes.widen(r, kind.is_complex, wide.limbs)
-            sweeps = Sweeps.near(backend, whole, r, wide, runs)
-        else:
-            # As of orthonormal columns: zeros have no digits to be right in.
-            sweeps = Sweeps.of(backend, whole, wide, runs)
-            (r,) = sweeps.start()
+        r, sweeps = _start(backend, whole, wide, runs, kind=kind, at_once=True)
         sweeps.take_bits(bits, runs)
         known = _finished(sweeps, r, kind, report)
     return None if known is None else known.r
@@ -221,13 +213,19 @@ def _rounded(backend: Backend, r: Block, left: float, kind: Kind) -> Factor:
 
 
 def _start(
-    backend: Backend, gram: Block, wide: Kind, runs: int, *, at_once: bool
+    backend: Backend, gram: Block, wide: Kind, runs: int, *, at_once: bool, kind: Kind | None = None
 ) -> tuple[Block, Sweeps]:
-    """Return a factor of all bits of a large matrix or `at_once`, else of float64, and sweeps."""
-    n = int(gram.shape[-1])
+    """Return a factor of a large matrix or `at_once`, else of float64, and sweeps.
+
+    It has the bits of `kind`, all unless given; of float64 for orthonormal columns, as the zeros
+    of their Gram matrix have no digits to be right in.
+    """
+    n, first = int(gram.shape[-1]), wide if kind is None else kind
     if at_once or tuning.cholesky_block(backend, n, kind=wide) < n:
-        c = cholesky.factor(backend, gram, wide, cholesky.error_of(n) * eps_of(wide))
+        rounded = planes.first_limbs(gram, wide.is_complex, first.limbs)
+        c = cholesky.factor(backend, rounded, first, cholesky.error_of(n) * eps_of(first))
         if c is not None:
+            c = planes.widen(c, wide.is_complex, wide.limbs)
             return c, Sweeps.near(backend, gram, c, wide, runs=runs)
     sweeps = Sweeps.of(backend, gram, wide, runs=runs)
     return sweeps.start()[0], sweeps

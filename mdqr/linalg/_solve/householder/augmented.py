@@ -431,16 +431,15 @@ def _step(
     further = further + raised
     pairs = (f, -down), (g, -further - up)
     powers = backend.xp.maximum(*(_unless_zero(block, unit, field) for block, unit in pairs))
-    least = -lift, -(raised + up[..., None, :])
+    lowest = -lift, -raised - up
     # Of zeros what underflowed is the unit.
-    powers = backend.xp.where(
-        powers == scaling.ABSENT, backend.xp.maximum(-lift, -raised - up), powers
-    )
+    powers = backend.xp.where(powers == scaling.ABSENT, backend.xp.maximum(*lowest), powers)
     f, g = (
         backend.ldexp(block, (unit - powers)[..., None, :], is_complex=field)
         for block, unit in pairs
     )
     short = (planes.narrow(block, field, system.kind.limbs) for block in (f, g))
+    least = lowest[0], lowest[1][..., None, :]
     return Step(x, r, -up, f, g, *system.correct(*short), powers, least)
 
 

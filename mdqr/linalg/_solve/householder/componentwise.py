@@ -210,7 +210,7 @@ def bound_components(
     """
     f = _error_of_f(system, b, step, extension, lost)
     g = None if step.g is None else _error_of_g(system, step, extension, lost)
-    return _shifted(inverse.bound(f, g), step.powers[..., None, :], 2.0**_LEAST)
+    return scaling.scaled_bound(inverse.bound(f, g), step.powers[..., None, :])
 
 
 def _error_of_f(
@@ -240,9 +240,11 @@ def _error_of_f(
     near = sums(a, size(step.dx), size(step.f), size(step.dr))
     f = f + size(after) * (1 + wide.eps) + near.error(wide.eps, factor)
     if lost is not None:
-        f = f + _shifted(lost, LOST - powers)
+        f = f + scaling.scaled_bound(lost, LOST - powers)
     if system.lost is not None:
-        f = f + _shifted(product(system.backend, system.lost, size(step.x[0])), LOST - powers)
+        f = f + scaling.scaled_bound(
+            product(system.backend, system.lost, size(step.x[0])), LOST - powers
+        )
     return f
 
 
@@ -271,7 +273,7 @@ def _error_of_g(system: System, step: Step, extension: Extension, lost: Block | 
     error = error + size(after) * (1 + wide.eps) + near.error(wide.eps, factor)
     if system.lost is not None:
         sizes = product(system.backend, system.lost.swapaxes(-1, -2), size(step.r[0]))
-        error = error + _shifted(sizes, LOST + unit - powers)
+        error = error + scaling.scaled_bound(sizes, LOST + unit - powers)
     return error
 
 
@@ -313,11 +315,11 @@ class Evaluated(NamedTuple):
         """Bound the error of the residual in units of ``2**powers``."""
         xp, known, lowest = _limbs.namespace(self.size), eps * self.size, self.lowest
         if self.least is not None:
-            lost = _shifted(UNDERFLOW * self.sums.count, self.least - powers)
+            lost = scaling.scaled_bound(UNDERFLOW * self.sums.count, self.least - powers)
             if lowest is not None:
                 lost = xp.where(lowest >= self.least + _LEAST, 0.0, lost)
             return known + lost
-        error = known + _shifted(self.sums.error(eps, factor), self.unit - powers)
+        error = known + scaling.scaled_bound(self.sums.error(eps, factor), self.unit - powers)
         if lowest is None:
             return error
         # A multiple of 2**lowest that is smaller than that is zero.
@@ -348,9 +350,3 @@ def of_products(a: Block, x: Block) -> Block:
     """Return exponents of which all products of rows of a and columns of x are multiples."""
     rows, columns = scaling.largest(-a, -1, -_NONE), scaling.largest(-x, -2, -_NONE)
     return -(rows[..., :, None] + columns[..., None, :])
-
-
-def _shifted(bound: Block, powers: Block, least: float = UNDERFLOW) -> Block:
-    """Return ``2**powers`` times a bound, at least `least` where it was not zero."""
-    xp = _limbs.namespace(bound)
-    return xp.where(bound > 0, xp.maximum(xp.ldexp(bound, powers), least), 0.0)
